@@ -1,0 +1,35 @@
+# Everything runs in a virtual environment inside the checkout, created on first use.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test quick bench format clean
+
+demo: $(READY)  ## predict, flow, train and verify the built-in example
+	$(BIN)/limitpoint demo --plot out/demo.png
+
+test: $(READY)  ## lint, type-check, check the import layers, run the whole test suite
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -n 2
+
+quick: $(READY)  ## the tests that take no more than a few seconds each
+	$(BIN)/pytest -n 2 -m "not slow"
+
+bench: $(READY)  ## side-by-side ratios against peers, in one run
+	$(BIN)/python -m benchmarks
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(READY): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	touch $@

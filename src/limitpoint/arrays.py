@@ -1,0 +1,50 @@
+"""Turn what users pass (lists, integers, float32, pandas frames) into checked float64 arrays."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from limitpoint.errors import LimitpointError
+
+Float = NDArray[np.float64]
+
+
+def as_float_array(
+    value: ArrayLike, name: str, error: type[LimitpointError], ndim: tuple[int, ...]
+) -> Float:
+    """Return a read-only float64 copy of `value`, or raise `error` naming `name`.
+
+    Parameters
+    ----------
+    value
+        Anything NumPy can turn into a real array.
+    name
+        The argument's name, for the message.
+    error
+        The class to raise.
+    ndim
+        The admissible numbers of dimensions.
+    """
+    try:
+        raw = np.asarray(value)
+        if np.iscomplexobj(raw):
+            raise TypeError
+        array = np.array(raw, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise error(
+            f"{name} must be an array of real numbers; it could not be read as one"
+        ) from None
+    if array.ndim not in ndim:
+        wanted = " or ".join(str(d) for d in ndim)
+        raise error(f"{name} must have {wanted} dimension(s); it has shape {array.shape}")
+    finite = np.isfinite(array)
+    if not finite.all():
+        where: Any = tuple(int(i) for i in np.argwhere(~finite)[0])
+        where = where[0] if len(where) == 1 else where
+        raise error(
+            f"{name} must be finite; {int((~finite).sum())} entries are not, "
+            f"the first at index {where} is {array[where]}"
+        )
+    array.setflags(write=False)
+    return array

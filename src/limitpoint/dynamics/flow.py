@@ -1,0 +1,106 @@
+"""Exact gradient flow."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limitpoint.arrays import Float, as_float_array
+from limitpoint.dynamics.parameter_flow import flow_in_parameter_space
+from limitpoint.dynamics.sample_flow import flow_in_sample_space
+from limitpoint.dynamics.trajectory import Trajectory
+from limitpoint.errors import InitError, LimitpointError
+from limitpoint.problem import Problem
+
+__all__ = ["ParameterSpace", "SampleSpace", "flow"]
+
+# Local error per step, relative. The end point corrects itself (the root is unique), so this
+# governs the times of events along the way.
+RTOL = 1e-10
+# A flow that was given no end stops when its misfit, relative, has fallen to this.
+MISFIT_TOLERANCE = 1e-10
+MAX_STEPS = 200_000
+
+
+@dataclass(frozen=True)
+class SampleSpace:
+    """Integrate `dν/dt = loss_factor (y − XΨ(Xᵀν))`: m numbers, any scale. Needs a mirror map."""
+
+    rtol: float = RTOL
+    misfit_tolerance: float = MISFIT_TOLERANCE
+    max_steps: int = MAX_STEPS
+
+
+@dataclass(frozen=True)
+class ParameterSpace:
+    """Integrate the parameters themselves; shares nothing with the mirror map. Any network."""
+
+    rtol: float = RTOL
+    misfit_tolerance: float = MISFIT_TOLERANCE
+    max_steps: int = MAX_STEPS
+
+
+def flow(
+    problem: Problem,
+    *,
+    t_end: float | None = None,
+    times: ArrayLike | None = None,
+    space: SampleSpace | ParameterSpace | None = None,
+) -> Trajectory:
+    """Simulate exact gradient flow.
+
+    Parameters
+    ----------
+    problem
+        Network, initialisation and task; the scale must be positive and finite.
+    t_end
+        Stop at this time; by default when the data are fitted.
+    times
+        Record exactly at these times (increasing, the last one is the end); by default at the
+        integrator's own steps, which crowd where the coefficients change.
+    space
+        `SampleSpace()` (default where the network has a mirror map) or `ParameterSpace()`.
+
+    Examples
+    --------
+    >>> import limitpoint as lp
+    >>> task = lp.Regression([[1.0, 2.0]], [1.0])
+    >>> network = lp.Diagonal(depth=2)
+    >>> problem = lp.Problem(network, lp.Init.zero_last(network, task, scale=1e-100), task)
+    >>> lp.flow(problem).coef.round(6).tolist()
+    [0.0, 0.5]
+    """
+    if not problem.init.is_finite:
+        raise NotImplementedError(
+            "flow needs a positive, finite scale; at scale 0 or infinity nothing moves in finite "
+            "time (log_scale=-2302.6 is 10^-1000)"
+        )
+    t_end, recorded = _checked_times(t_end, times)
+    mirror = problem.network.mirror_map(problem.init)
+    if space is None:
+        space = ParameterSpace() if mirror is None else SampleSpace()
+    if isinstance(space, ParameterSpace):
+        return flow_in_parameter_space(
+            problem, t_end, recorded, space.rtol, space.misfit_tolerance, space.max_steps
+        )
+    if mirror is None:
+        raise InitError(f"{problem.network} has no mirror map; use space=ParameterSpace()")
+    return flow_in_sample_space(
+        problem, mirror, t_end, recorded, space.rtol, space.misfit_tolerance, space.max_steps
+    )
+
+
+def _checked_times(
+    t_end: float | None, times: ArrayLike | None
+) -> tuple[float | None, Float | None]:
+    """Check the requested end and moments."""
+    if t_end is not None and times is not None:
+        raise LimitpointError("give t_end or times, not both")
+    if t_end is not None and not (np.isfinite(t_end) and t_end >= 0):
+        raise LimitpointError(f"t_end must be a finite time, 0 or later; it is {t_end}")
+    if times is None:
+        return t_end, None
+    recorded = as_float_array(times, "times", LimitpointError, ndim=(1,))
+    if recorded.size == 0 or recorded[0] < 0 or (np.diff(recorded) <= 0).any():
+        raise LimitpointError("times must be increasing, 0 or later, and not empty")
+    return None, recorded

@@ -1,0 +1,88 @@
+"""Integrate a stiff flow until it has converged, or to a given time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.integrate import LSODA
+
+from limitpoint.arrays import Float
+from limitpoint.status import Status
+
+__all__ = ["LARGEST_TRIAL", "Integration", "integrate"]
+
+# Coefficients and slopes are cut off here inside the integrator's trial steps only, so that a
+# trial far too long is rejected for its error instead of overflowing.
+LARGEST_TRIAL = 1e150
+
+# Without requested times the integrator's own steps are kept, at most about this many: they are
+# dense where something happens and sparse on plateaus.
+RECORDS = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Integration:
+    """Recorded times and states, and how the integration ended."""
+
+    times: Float
+    states: Float
+    status: Status
+
+
+def integrate(
+    velocity: Callable[[Float], Float],
+    jacobian: Callable[[Float], Float],
+    start: Float,
+    *,
+    misfit: Callable[[Float], float],
+    misfit_tolerance: float,
+    arrived: Status,
+    t_end: float | None,
+    times: Float | None,
+    rtol: float,
+    atol: float,
+    max_steps: int,
+) -> Integration:
+    """Integrate an autonomous flow by LSODA (Adams where smooth, BDF where stiff).
+
+    Stops when `misfit(state)` falls to its tolerance, unless an end was asked for.
+    """
+    wanted = None if times is None else np.asarray(times, dtype=np.float64)
+    last = t_end if wanted is None else float(wanted.max())
+    if start.size == 0 or last == 0.0:
+        recorded = np.zeros(1) if wanted is None else wanted
+        return Integration(recorded, np.tile(start, (len(recorded), 1)), arrived)
+    solver = LSODA(
+        lambda _, state: velocity(state),
+        0.0,
+        start,
+        np.inf if last is None else last,
+        rtol=rtol,
+        atol=atol,
+        jac=lambda _, state: jacobian(state),
+    )
+    kept_times, kept_states = [0.0], [start.copy()]
+    dense: list[Float] = []
+    status = Status.STEP_LIMIT
+    for _ in range(max_steps):
+        if solver.status == "finished" or (last is None and misfit(solver.y) <= misfit_tolerance):
+            reached = misfit(solver.y) <= misfit_tolerance
+            status = arrived if reached else Status.REACHED_END
+            break
+        solver.step()
+        if solver.status == "failed" or not np.isfinite(solver.y).all():
+            status = Status.INTEGRATOR_FAILED
+            break
+        if wanted is None:
+            kept_times.append(float(solver.t))
+            kept_states.append(solver.y.copy())
+        else:
+            inside = wanted[(wanted > solver.t_old) & (wanted <= solver.t)]
+            if inside.size:
+                dense.append(solver.dense_output()(inside).T)
+    if wanted is None:
+        keep = np.unique(np.linspace(0, len(kept_times) - 1, RECORDS).round().astype(int))
+        return Integration(np.array(kept_times)[keep], np.array(kept_states)[keep], status)
+    initial = np.tile(start, (int((wanted == 0.0).sum()), 1))
+    states = np.concatenate([initial, *dense])
+    return Integration(wanted[: len(states)], states, status)

@@ -1,0 +1,85 @@
+"""The exact flow in sample space, `dν/dt = loss_factor (y − XΨ(Xᵀν))`, at any scale."""
+
+import numpy as np
+
+from limitpoint.arrays import Float
+from limitpoint.dynamics.gauge import FitGauge
+from limitpoint.dynamics.integrate import LARGEST_TRIAL, integrate
+from limitpoint.dynamics.trajectory import Trajectory
+from limitpoint.mirror import MirrorMap
+from limitpoint.problem import Problem
+
+__all__ = ["flow_in_sample_space"]
+
+def flow_in_sample_space(
+    problem: Problem,
+    mirror: MirrorMap,
+    t_end: float | None,
+    times: Float | None,
+    rtol: float,
+    misfit_tolerance: float,
+    max_steps: int,
+) -> Trajectory:
+    """Integrate the duals in an orthonormal basis of the reachable part of sample space."""
+    task = problem.task
+    movable = (mirror.lower < mirror.upper).astype(np.float64)
+    gauge = FitGauge.of(task, mirror.coefs(np.zeros(task.n_features)), movable)
+    # Outside the range of X the residual never changes and pulls no coefficient; what ν does there
+    # is left out of the state (it would grow for ever).
+    rows, target = gauge.basis.T @ task.X, gauge.basis.T @ task.y
+    factor = task.loss_factor
+
+    def trial_coefs(clocks: Float) -> Float:
+        return np.clip(mirror.coefs(clocks), -LARGEST_TRIAL, LARGEST_TRIAL)
+
+    def velocity(dual: Float) -> Float:
+        result: Float = factor * (target - rows @ trial_coefs(dual @ rows))
+        return result
+
+    def jacobian(dual: Float) -> Float:
+        slopes = np.minimum(mirror.slopes(dual @ rows), LARGEST_TRIAL)
+        result: Float = -factor * ((rows * slopes) @ rows.T)
+        return result
+
+    found = integrate(
+        velocity,
+        jacobian,
+        np.zeros(rows.shape[0]),
+        misfit=lambda dual: gauge.misfit(mirror.coefs(dual @ rows)),
+        misfit_tolerance=misfit_tolerance,
+        arrived=gauge.arrived,
+        t_end=t_end,
+        times=times,
+        rtol=rtol,
+        atol=_absolute_tolerance(mirror, rows, target, rtol),
+        max_steps=max_steps,
+    )
+    clocks = found.states @ rows
+    coefs = mirror.coefs(clocks)
+    signs, logs = mirror.signs_and_logs(clocks)
+    return Trajectory.build(
+        kind="gradient flow in sample space",
+        status=found.status,
+        times=found.times,
+        coefs=coefs,
+        losses=np.array([task.loss(coef) for coef in coefs]),
+        signs=signs,
+        logs=logs,
+        layers=problem.network.layers_at(problem.init, clocks),
+        duals=found.states @ gauge.basis.T,
+    )
+
+
+def _absolute_tolerance(mirror: MirrorMap, rows: Float, target: Float, rtol: float) -> float:
+    """Error of ν that moves the coefficients by `rtol`, relative.
+
+    A clock off by δ moves a visible coefficient by about 2δ of itself; at large scale it moves it
+    by slope·δ, where coefficients have the size `‖y‖/‖X‖`.
+    """
+    norm = float(np.linalg.norm(rows, 2)) if rows.size else 0.0
+    slope = float(mirror.slopes(np.zeros(rows.shape[1])).max())
+    if norm == 0.0:
+        return rtol
+    lazy_clock = float(np.linalg.norm(target)) / (norm * slope) if slope > 0 else np.inf
+    clock = min(1.0, lazy_clock) if lazy_clock > 0 else 1.0
+    return rtol * clock / norm

@@ -1,0 +1,155 @@
+"""Training as a practitioner does it: compiled by JAX, in float64. Knows nothing of the theory."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import jax
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rich.console import Console
+from rich.progress import Progress
+
+from limitpoint.arrays import Float
+from limitpoint.dynamics.gauge import FitGauge
+from limitpoint.dynamics.optimisers import Layers, Optimiser
+from limitpoint.dynamics.trajectory import Trajectory
+from limitpoint.errors import LimitpointError
+from limitpoint.problem import Problem
+from limitpoint.status import Status
+
+__all__ = ["train"]
+
+# Records on the default, log-spaced schedule.
+RECORDS = 200
+# Runs at least this long show a progress bar on a terminal, and move it this often.
+LONG_RUN = 200_000
+CHUNK = 50_000
+# Training counts as converged when the data are fitted to this, relative.
+MISFIT_TOLERANCE = 1e-9
+
+
+def train(
+    problem: Problem,
+    optimiser: Optimiser,
+    steps: int,
+    *,
+    record: int | ArrayLike | None = None,
+    progress: bool | None = None,
+) -> Trajectory:
+    """Train the network's parameters for a number of steps.
+
+    Parameters
+    ----------
+    problem
+        Network, initialisation and task. The initial layers must be representable in float64.
+    optimiser
+        For instance `GD(learning_rate=1e-2)`.
+    steps
+        Number of steps.
+    record
+        Number of log-spaced records, or the step numbers to record. The start and the end are
+        always recorded.
+    progress
+        Show a progress bar; by default on long runs in a terminal.
+
+    Examples
+    --------
+    >>> import limitpoint as lp
+    >>> task = lp.Regression([[1.0, 2.0]], [1.0])
+    >>> network = lp.Diagonal(depth=2)
+    >>> problem = lp.Problem(network, lp.Init.zero_last(network, task, scale=1e-4), task)
+    >>> lp.train(problem, lp.GD(learning_rate=1e-2), steps=5000).coef.round(6).tolist()
+    [1e-06, 0.5]
+    """
+    if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
+        raise LimitpointError(f"steps must be a whole number, at least 1; it is {steps!r}")
+    schedule = _schedule(int(steps), record)
+    start = problem.init.layers
+    with jax.enable_x64(True), _bar(int(steps), progress) as advance_bar:
+        kept = _run(problem, optimiser, start, schedule, advance_bar)
+    layers = tuple(np.stack([np.asarray(record[i]) for record in kept]) for i in range(len(start)))
+    return _as_trajectory(problem, optimiser, schedule[: len(kept)], layers)
+
+
+def _run(
+    problem: Problem,
+    optimiser: Optimiser,
+    start: tuple[Float, ...],
+    schedule: NDArray[np.int64],
+    advance_bar: Any,
+) -> list[Layers]:
+    """Layers at every scheduled step, up to the first that is not finite."""
+    step = optimiser.stepper(problem)
+
+    @jax.jit
+    def advance(layers: Layers, first: int, last: int) -> Layers:
+        return jax.lax.fori_loop(first, last, lambda i, now: step(now, i), layers)
+
+    layers: Layers = tuple(jax.numpy.asarray(layer) for layer in start)
+    kept = [layers]
+    for previous, following in zip(schedule[:-1], schedule[1:], strict=True):
+        for first in range(int(previous), int(following), CHUNK):
+            last = min(first + CHUNK, int(following))
+            layers = advance(layers, first, last)
+            advance_bar(last - first)
+        kept.append(layers)
+        if not all(bool(jax.numpy.isfinite(layer).all()) for layer in layers):
+            break
+    return kept
+
+
+def _as_trajectory(
+    problem: Problem,
+    optimiser: Optimiser,
+    steps: NDArray[np.int64],
+    layers: tuple[Float, ...],
+) -> Trajectory:
+    task, network = problem.task, problem.network
+    with np.errstate(over="ignore", invalid="ignore"):
+        coefs = np.stack([network.coef([layer[r] for layer in layers]) for r in range(len(steps))])
+        losses = np.array([task.loss(coef) for coef in coefs])
+    gauge = FitGauge.of(task, coefs[0])
+    if not np.isfinite(losses[-1]):
+        status = Status.DIVERGED
+    else:
+        arrived = gauge.misfit(coefs[-1]) <= MISFIT_TOLERANCE
+        status = gauge.arrived if arrived else Status.REACHED_END
+    return Trajectory.build(
+        kind=f"training by {optimiser}",
+        status=status,
+        times=steps * optimiser.time_per_step,
+        coefs=coefs,
+        losses=losses,
+        layers=layers,
+        steps=steps,
+    )
+
+
+def _schedule(steps: int, record: int | ArrayLike | None) -> NDArray[np.int64]:
+    """Step numbers to record, from 0 to the last."""
+    if record is None or isinstance(record, (int, np.integer)):
+        count = RECORDS if record is None else int(record)
+        if count < 1:
+            raise LimitpointError(f"record must be at least 1; it is {count}")
+        inner = np.geomspace(1, steps, count).round().astype(np.int64)
+    else:
+        inner = np.asarray(record)
+        if inner.ndim != 1 or not np.issubdtype(inner.dtype, np.integer):
+            raise LimitpointError("record must be a number of records or a list of step numbers")
+        if inner.size and (inner.min() < 0 or inner.max() > steps):
+            raise LimitpointError(f"record must hold step numbers between 0 and {steps}")
+    return np.unique(np.concatenate([[0], inner, [steps]])).astype(np.int64)
+
+
+@contextmanager
+def _bar(steps: int, progress: bool | None) -> Iterator[Any]:
+    """A function to call with the number of steps done; it moves a bar, or nothing."""
+    console = Console(stderr=True)
+    shown = (steps >= LONG_RUN and console.is_terminal) if progress is None else progress
+    with Progress(console=console) if shown else nullcontext() as bar:
+        if bar is None:
+            yield lambda _: None
+        else:
+            job = bar.add_task("training", total=steps)
+            yield lambda done: bar.update(job, advance=done)

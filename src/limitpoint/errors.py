@@ -1,0 +1,43 @@
+"""What can go wrong with the input: one class per part of the problem.
+
+Every error names the argument, says what was wrong and what would be right.
+All of them are `ValueError`.
+"""
+
+__all__ = [
+    "DataError",
+    "InitError",
+    "LimitpointError",
+    "NetworkError",
+    "NoTheoremApplies",
+    "ProblemFileError",
+    "ScaleNotRepresentable",
+]
+
+
+class LimitpointError(ValueError):
+    """Base class of every error that limitpoint raises about its input."""
+
+
+class DataError(LimitpointError):
+    """The data (X, y, loss_factor) cannot be used."""
+
+
+class NetworkError(LimitpointError):
+    """The network's own parameters (depth, widths) or its fit to the task are wrong."""
+
+
+class InitError(LimitpointError):
+    """The initialisation does not fit the network, or its numbers cannot be used."""
+
+
+class ScaleNotRepresentable(InitError):
+    """The layers at this scale cannot be held in float64, and the call needs them there."""
+
+
+class ProblemFileError(LimitpointError):
+    """A problem file, or a data file it points at, cannot be read as a problem."""
+
+
+class NoTheoremApplies(LimitpointError):
+    """No theorem in the atlas has all its conditions fulfilled; the message is the table."""

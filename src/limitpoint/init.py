@@ -1,0 +1,151 @@
+"""The initialisation: a direction, and how far along it the layers start."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limitpoint.arrays import Float, as_float_array
+from limitpoint.errors import InitError, ScaleNotRepresentable
+
+if TYPE_CHECKING:
+    from limitpoint.networks import Network
+    from limitpoint.tasks import Regression
+
+__all__ = ["Init"]
+
+
+@dataclass(frozen=True, eq=False)
+class Init:
+    """Initial layers `scale · direction`.
+
+    Parameters
+    ----------
+    direction
+        One array per layer, in the order of the network's layers.
+    scale
+        A number in [0, ∞]. Zero means the limit of vanishing initialisation (taken after t → ∞),
+        infinity the lazy limit.
+    log_scale
+        The natural logarithm of the scale, instead of `scale`, for scales that float64 cannot
+        hold: `log_scale=-2302.6` is 10^-1000.
+
+    Examples
+    --------
+    >>> init = Init([[1.0, 2.0], [0.0, 0.5]], scale=0.1)
+    >>> [layer.tolist() for layer in init.layers]
+    [[0.1, 0.2], [0.0, 0.05]]
+    >>> Init([[1.0], [0.0]], log_scale=-2302.6).scale
+    0.0
+    """
+
+    direction: tuple[Float, ...]
+    scale: float
+    log_scale: float
+
+    def __init__(
+        self,
+        direction: Iterable[ArrayLike],
+        scale: float | None = None,
+        *,
+        log_scale: float | None = None,
+    ) -> None:
+        layers = tuple(
+            as_float_array(layer, f"direction[{i}]", InitError, ndim=(1, 2))
+            for i, layer in enumerate(direction)
+        )
+        if not layers:
+            raise InitError("direction must hold one array per layer; it is empty")
+        scale, log_scale = _both_scales(scale, log_scale)
+        object.__setattr__(self, "direction", layers)
+        object.__setattr__(self, "scale", scale)
+        object.__setattr__(self, "log_scale", log_scale)
+
+    @classmethod
+    def from_layers(cls, layers: Iterable[ArrayLike]) -> "Init":
+        """Start from exactly these layers (scale 1)."""
+        return cls(layers, scale=1.0)
+
+    @classmethod
+    def random(
+        cls,
+        network: "Network",
+        task: "Regression",
+        scale: float | None = None,
+        *,
+        seed: int,
+        log_scale: float | None = None,
+    ) -> "Init":
+        """Draw every entry of the direction from the standard normal distribution."""
+        rng = np.random.default_rng(seed)
+        shapes = network.layer_shapes(task)
+        return cls([rng.standard_normal(shape) for shape in shapes], scale, log_scale=log_scale)
+
+    @classmethod
+    def zero_last(
+        cls,
+        network: "Network",
+        task: "Regression",
+        scale: float | None = None,
+        *,
+        direction: ArrayLike | None = None,
+        log_scale: float | None = None,
+    ) -> "Init":
+        """Give every layer but the last the same `direction` (ones by default), the last zeros.
+
+        The initialisation of Yun et al. (2021), Corollary 5: the coefficients start at zero.
+        """
+        shapes = network.layer_shapes(task)
+        if len(set(shapes)) != 1:
+            raise InitError(
+                "zero_last needs a network whose layers all have one shape; "
+                f"{network} has layers of shapes {shapes}"
+            )
+        common = np.ones(shapes[0]) if direction is None else np.asarray(direction)
+        layers = [common] * (len(shapes) - 1) + [np.zeros(shapes[-1])]
+        return cls(layers, scale, log_scale=log_scale)
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether the scale is neither 0 nor infinity, the two limits."""
+        return math.isfinite(self.log_scale)
+
+    @property
+    def layers(self) -> tuple[Float, ...]:
+        """The initial layers as float64 arrays.
+
+        Raises
+        ------
+        ScaleNotRepresentable
+            If an entry would vanish or overflow in float64, since training from there would be
+            training from somewhere else.
+        """
+        layers = tuple(self.scale * layer for layer in self.direction)
+        tiny = float(np.finfo(np.float64).tiny)
+        for layer, direction in zip(layers, self.direction, strict=True):
+            size = np.abs(layer[direction != 0])
+            if not self.is_finite or (size < tiny).any() or not np.isfinite(size).all():
+                raise ScaleNotRepresentable(
+                    "the initial layers cannot be held in float64 at "
+                    f"log_scale={self.log_scale:.6g} (scale {self.scale:g}); "
+                    "use the flow in sample space, or a scale between 1e-300 and 1e150"
+                )
+        return layers
+
+
+def _both_scales(scale: float | None, log_scale: float | None) -> tuple[float, float]:
+    """Return the scale and its logarithm from whichever was given (scale 1 by default)."""
+    if scale is not None and log_scale is not None:
+        raise InitError("give scale or log_scale, not both")
+    if log_scale is not None:
+        log_scale = float(log_scale)
+        if math.isnan(log_scale):
+            raise InitError("log_scale must be a number; it is NaN")
+        return (math.inf if log_scale > 709.0 else math.exp(log_scale)), log_scale
+    scale = 1.0 if scale is None else float(scale)
+    if math.isnan(scale) or scale < 0:
+        raise InitError(f"scale must be a number in [0, inf]; it is {scale}")
+    return scale, (-math.inf if scale == 0 else math.log(scale))

@@ -1,0 +1,90 @@
+"""The interface of a mirror map.
+
+Notation
+--------
+ξ   the clock of a coefficient, `ξ_i(t) = ∫ u_i dt` with `u = loss_factor · Xᵀ(y − Xβ)`
+Ψ   the mirror map, `β_i = Ψ_i(ξ_i)`, increasing, `Ψ_i(0) = β_i(0)`
+Q   the potential, `Q_i' = Ψ_i⁻¹`, that the limit minimises among the interpolators
+Ψ̂   its convex conjugate, `Ψ̂_i' = Ψ_i`
+s   the scale of the initialisation
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from limitpoint.arrays import Float
+
+__all__ = ["GrowthTimes", "MirrorMap"]
+
+
+@dataclass(frozen=True, eq=False)
+class GrowthTimes:
+    """How long a coefficient stays dormant at vanishing scale, per unit of constant gradient.
+
+    A coefficient whose clock reaches `t_plus · unit` (or `−t_minus · unit`) becomes visible as
+    scale → 0; infinite where it can never grow with that sign.
+    """
+
+    t_plus: Float
+    t_minus: Float
+    unit: float
+
+
+class MirrorMap(ABC):
+    """One increasing function per coefficient, evaluated on all coefficients at once.
+
+    Arrays of clocks and coefficients have the coefficient as their last axis, so that a whole
+    trajectory (times × n) can be passed.
+    """
+
+    @property
+    @abstractmethod
+    def log_scale(self) -> float:
+        """Logarithm of the initialisation's scale."""
+
+    @property
+    @abstractmethod
+    def degree(self) -> int:
+        """Homogeneity L of the network: layers times c give coefficients times c^L."""
+
+    @property
+    @abstractmethod
+    def lower(self) -> Float:
+        """Infimum of each coefficient: −∞, or 0 where it cannot become negative."""
+
+    @property
+    @abstractmethod
+    def upper(self) -> Float:
+        """Supremum of each coefficient: ∞, or 0 where it cannot become positive."""
+
+    @abstractmethod
+    def coefs(self, clocks: Float) -> Float:
+        """`β = Ψ(ξ)`. Overflows to ±∞, vanishes to 0 below the smallest float."""
+
+    @abstractmethod
+    def signs_and_logs(self, clocks: Float) -> tuple[Float, Float]:
+        """Sign and log-modulus of `Ψ(ξ)`, also where float64 cannot hold the value itself."""
+
+    @abstractmethod
+    def slopes(self, clocks: Float) -> Float:
+        """`Ψ'(ξ)`, the squared norm of the coefficient's gradient in its parameters."""
+
+    @abstractmethod
+    def clocks(self, coefs: Float) -> Float:
+        """`ξ = Ψ⁻¹(β) = Q'(β)`; infinite at the end of a half-line, 0 for a frozen coefficient."""
+
+    @abstractmethod
+    def potential(self, coefs: Float) -> Float:
+        """`Q_i(β_i)` for each coefficient, normalised by `Q_i(0) = 0`."""
+
+    @abstractmethod
+    def conjugate(self, clocks: Float) -> Float:
+        """`Ψ̂_i(ξ_i) = max_β (ξ_i β − Q_i(β))` for each coefficient."""
+
+    @abstractmethod
+    def growth_times(self) -> GrowthTimes:
+        """Growth times of the direction, and their unit at this scale."""
+
+    @abstractmethod
+    def at_log_scale(self, log_scale: float) -> "MirrorMap":
+        """The same direction at another scale."""

@@ -1,0 +1,79 @@
+"""The interface of a network."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from limitpoint.arrays import Float
+from limitpoint.init import Init
+from limitpoint.mirror import MirrorMap
+from limitpoint.tasks import Regression
+
+__all__ = ["GrowthCoordinates", "Network"]
+
+
+class GrowthCoordinates(ABC):
+    """Coordinates of the parameters in which float64 holds the flow at any scale.
+
+    The state is the growth of some combinations of the parameters, in logarithms, since the
+    start: zero at first, and of order log(1/scale) when a coefficient becomes visible. They are
+    another chart of parameter space: nothing here integrates or inverts a mirror map.
+    """
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """Length of the state."""
+
+    @abstractmethod
+    def velocity(self, pull: Float) -> Float:
+        """Velocity of the state when the coefficients are pulled by `−∇_β loss`."""
+
+    @abstractmethod
+    def coefs(self, states: Float) -> Float:
+        """Coefficients; the state is the last axis."""
+
+    @abstractmethod
+    def coef_gradient(self, state: Float) -> Float:
+        """Derivative of the coefficients in the state, shape (n, dimension)."""
+
+    @abstractmethod
+    def signs_and_logs(self, states: Float) -> tuple[Float, Float]:
+        """Signs and log-moduli of the coefficients."""
+
+    @abstractmethod
+    def layers(self, states: Float) -> tuple[Float, ...]:
+        """The layers, as far as float64 holds them."""
+
+
+class Network(ABC):
+    """A network that is linear in its input: `f(x) = ⟨β(θ), x⟩`."""
+
+    @property
+    @abstractmethod
+    def degree(self) -> int:
+        """Homogeneity L: layers times c give coefficients times c^L."""
+
+    @abstractmethod
+    def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
+        """The shape of every layer for this task, or `NetworkError` if the two do not fit."""
+
+    @abstractmethod
+    def coef(self, layers: Sequence[Any]) -> Any:
+        """Coefficients from layers; NumPy arrays and traced JAX arrays alike."""
+
+    @abstractmethod
+    def invariants(self, layers: Sequence[Float]) -> Float:
+        """Quantities that gradient flow conserves, stacked on a new first axis."""
+
+    @abstractmethod
+    def mirror_map(self, init: Init) -> MirrorMap | None:
+        """The network's mirror map from this start, or None if it has none (yet)."""
+
+    @abstractmethod
+    def layers_at(self, init: Init, clocks: Float) -> tuple[Float, ...] | None:
+        """The layers at given clocks, where the network has a mirror map."""
+
+    @abstractmethod
+    def growth_coordinates(self, init: Init) -> GrowthCoordinates | None:
+        """Coordinates that hold the flow at any scale, where the network has such."""

@@ -1,0 +1,105 @@
+"""Matplotlib figures for every result type."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from limitpoint.dynamics import Trajectory
+from limitpoint.theory import Limit
+
+__all__ = ["plot_limit", "plot_trajectory", "save"]
+
+# Okabe–Ito: told apart with any colour vision. Black is kept for the loss.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31")
+# Coefficients named in the legend: the largest at the end; the others are drawn in grey.
+NAMED = 7
+
+
+def plot_trajectory(trajectory: Trajectory, limit: Limit | None = None) -> Figure:
+    """Coefficients and loss against logarithmic time, with the predicted limit as dashed lines.
+
+    A middle panel shows the log-moduli: coefficients that are still dormant are visible there
+    alone.
+    """
+    figure = Figure(figsize=(9, 8.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    values, logs, losses = figure.subplots(3, 1, sharex=True, height_ratios=(3, 2, 2))
+    moments = trajectory.times if trajectory.steps is None else trajectory.steps
+    later = moments > 0
+    times = moments[later]
+    named = _largest(trajectory.log_abs_coefs[-1])
+    tens = trajectory.log_abs_coefs[later] / np.log(10)
+    for i in range(trajectory.coefs.shape[1]):
+        style = _style(i, named)
+        values.plot(times, trajectory.coefs[later, i], **style)
+        logs.plot(times, np.where(np.isfinite(tens[:, i]), tens[:, i], np.nan), **style)
+    if limit is not None:
+        for rank, i in enumerate(named):
+            values.axhline(limit.coef[i], color=COLOURS[rank], linestyle="--", linewidth=1)
+        values.plot([], [], color="black", linestyle="--", linewidth=1, label="predicted limit")
+    positive = trajectory.losses[later] > 0
+    losses.plot(times[positive], trajectory.losses[later][positive], color="black")
+    values.set_ylabel("coefficient")
+    values.set_title(trajectory.kind)
+    values.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    logs.set_ylabel("log₁₀ |coefficient|")
+    losses.set_ylabel("loss")
+    if positive.any():
+        losses.set_yscale("log")
+    losses.set_xscale("log")
+    losses.set_xlabel("time" if trajectory.steps is None else "step")
+    return figure
+
+
+def plot_limit(limit: Limit) -> Figure:
+    """The predicted coefficients as stems, and their moduli in logarithms."""
+    figure = Figure(figsize=(9, 5.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    values, logs = figure.subplots(2, 1, sharex=True)
+    features = np.arange(len(limit.coef))
+    values.vlines(features, 0, limit.coef, color=COLOURS[0])
+    values.plot(features, limit.coef, "o", color=COLOURS[0], markersize=4)
+    values.axhline(0, color="black", linewidth=0.8)
+    values.set_ylabel("coefficient")
+    values.set_title(f"limit by {limit.theorem.id}")
+    tens = limit.log_abs_coef / np.log(10)
+    for sign, marker, name in ((1, "^", "positive"), (-1, "v", "negative")):
+        chosen = (limit.signs == sign) & np.isfinite(tens)
+        logs.plot(
+            features[chosen],
+            tens[chosen],
+            marker,
+            color=COLOURS[0 if sign > 0 else 1],
+            markersize=4,
+            label=name,
+        )
+    logs.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    logs.set_ylabel("log₁₀ |coefficient|")
+    logs.set_xlabel("feature")
+    return figure
+
+
+def save(figure: Figure, path: str | Path) -> None:
+    """Write a figure, creating its folder."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150)
+
+
+def _largest(log_moduli: Any) -> list[int]:
+    order = np.argsort(-log_moduli, kind="stable")[:NAMED]
+    return sorted(int(i) for i in order)
+
+
+def _style(feature: int, named: list[int]) -> dict[str, Any]:
+    if feature in named:
+        return {
+            "color": COLOURS[named.index(feature)],
+            "label": f"β[{feature}]",
+            "linewidth": 1.6,
+            "zorder": 3,
+        }
+    return {"color": "0.75", "linewidth": 0.8}

@@ -1,0 +1,47 @@
+"""A problem: a network, where it starts, and the data it is trained on."""
+
+from dataclasses import dataclass
+
+from limitpoint.errors import InitError
+from limitpoint.init import Init
+from limitpoint.networks import Network
+from limitpoint.tasks import Regression
+
+__all__ = ["Problem"]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A network, its initialisation and its task, checked to fit together.
+
+    Examples
+    --------
+    >>> from limitpoint import Diagonal, Init, Problem, Regression
+    >>> task = Regression([[1.0, 2.0]], [1.0])
+    >>> network = Diagonal(depth=2)
+    >>> Problem(network, Init.zero_last(network, task, scale=0.1), task)
+    Problem(Diagonal(depth=2), scale=0.1, 1 samples × 2 features)
+    """
+
+    network: Network
+    init: Init
+    task: Regression
+
+    def __post_init__(self) -> None:
+        wanted = self.network.layer_shapes(self.task)
+        given = tuple(layer.shape for layer in self.init.direction)
+        if given != wanted:
+            raise InitError(
+                f"init has layers of shapes {given}; {self.network} on "
+                f"{self.task.n_features} features needs {wanted}"
+            )
+
+    def __repr__(self) -> str:
+        init = self.init
+        # A scale that float64 cannot hold is shown by its logarithm.
+        held = init.scale not in (0.0, float("inf")) or not init.is_finite
+        scale = f"scale={init.scale:g}" if held else f"log_scale={init.log_scale:g}"
+        return (
+            f"Problem({self.network}, {scale}, "
+            f"{self.task.n_samples} samples × {self.task.n_features} features)"
+        )

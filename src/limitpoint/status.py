@@ -1,0 +1,39 @@
+"""How a computation ended, in words a person can act on."""
+
+from enum import Enum
+
+
+class Status(Enum):
+    """The end of a prediction, a flow or a training run; the value is the sentence."""
+
+    CONVERGED = "Converged: the data are fitted and the optimality conditions hold."
+    LEAST_SQUARES = (
+        "Converged to the least-squares fit: y is not in the range of the columns that can move, "
+        "so no coefficients fit it exactly."
+    )
+    NOT_CERTIFIED = (
+        "The solver stopped before the optimality conditions held to the required accuracy; "
+        "the residuals in the certificate say by how much. Badly conditioned data are the usual "
+        "cause: rescale the rows of X or remove nearly dependent ones."
+    )
+    REACHED_END = "Reached the requested end; the run had not converged by then."
+    STEP_LIMIT = (
+        "Stopped at the limit on the number of integration steps, before convergence. "
+        "Ask for an earlier t_end, or allow more with max_steps."
+    )
+    INTEGRATOR_FAILED = (
+        "The integrator could not take a step of the required accuracy; "
+        "what was reached before that is in the result."
+    )
+    DIVERGED = (
+        "Diverged: the parameters are no longer finite numbers. "
+        "The learning rate is too large for these data."
+    )
+
+    @property
+    def ok(self) -> bool:
+        """Whether the limit was reached (exactly, or in the least-squares sense)."""
+        return self in (Status.CONVERGED, Status.LEAST_SQUARES)
+
+    def __str__(self) -> str:
+        return self.value

@@ -1,0 +1,87 @@
+"""The atlas: every theorem as a value, in a registry.
+
+A theorem knows its source, its statement in our notation, the conditions under which it holds
+(each with a margin) and, where it determines a limit, how to compute it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from limitpoint.problem import Problem
+from limitpoint.theory.limit import Limit
+
+__all__ = ["Condition", "Theorem", "register", "theorems"]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One hypothesis of a theorem, evaluated on a problem.
+
+    Attributes
+    ----------
+    name
+        What must hold.
+    holds
+        Whether it does.
+    margin
+        By how much (positive when it holds, negative or zero when not); None for a yes-or-no
+        condition.
+    detail
+        What was found, in words.
+    """
+
+    name: str
+    holds: bool
+    margin: float | None
+    detail: str
+
+
+@dataclass(frozen=True, repr=False)
+class Theorem:
+    """A result of a paper.
+
+    Attributes
+    ----------
+    id
+        `paper.result`, the name by which it is cited everywhere here.
+    citation
+        The source, with its own numbering.
+    statement
+        One paragraph, in the notation of this package.
+    concludes
+        `"limit"` if it determines where training ends, `"rate"` if it bounds how fast.
+    rank
+        Among the theorems that determine the limit of a problem the highest rank is used: the
+        more a theorem proves rather than supposes, the higher.
+    conditions
+        The hypotheses, evaluated on a problem.
+    limit
+        The limit; None for a rate.
+    """
+
+    id: str
+    citation: str
+    statement: str
+    concludes: str
+    rank: int
+    conditions: Callable[[Problem], Sequence[Condition]]
+    limit: Callable[[Problem], Limit] | None = None
+
+    def __repr__(self) -> str:
+        return f"Theorem({self.id}: {self.citation})"
+
+
+_REGISTRY: dict[str, Theorem] = {}
+
+
+def register(theorem: Theorem) -> Theorem:
+    """Add a theorem to the atlas; ids are unique."""
+    if theorem.id in _REGISTRY:
+        raise RuntimeError(f"theorem {theorem.id} is registered twice")
+    _REGISTRY[theorem.id] = theorem
+    return theorem
+
+
+def theorems() -> tuple[Theorem, ...]:
+    """All theorems, the strongest first."""
+    return tuple(sorted(_REGISTRY.values(), key=lambda theorem: (-theorem.rank, theorem.id)))

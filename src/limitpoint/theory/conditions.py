@@ -1,0 +1,51 @@
+"""Conditions that several theorems share."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from limitpoint.networks import Diagonal
+from limitpoint.problem import Problem
+from limitpoint.theory.atlas import Condition
+
+__all__ = ["finite_scale", "is_diagonal", "listed", "smallest_layer_is_unique"]
+
+# A detail names at most this many coordinates.
+COORDINATES_NAMED = 5
+
+
+def is_diagonal(problem: Problem, depth: int) -> Condition:
+    """The network is diagonal, of the depth at which the mirror map is available."""
+    network = problem.network
+    fits = isinstance(network, Diagonal) and network.depth == depth
+    return Condition(f"diagonal network of depth {depth}", fits, None, f"the network is {network}")
+
+
+def finite_scale(problem: Problem) -> Condition:
+    """The scale is neither 0 nor infinity."""
+    init = problem.init
+    detail = f"log_scale is {init.log_scale:g}"
+    return Condition("scale positive and finite", init.is_finite, None, detail)
+
+
+def smallest_layer_is_unique(problem: Problem) -> Condition:
+    """Assumption A of labarriere: in each coordinate one layer is strictly smallest in modulus.
+
+    The margin is the smallest relative gap between the two smallest layers.
+    """
+    moduli = np.sort(np.abs(np.stack(problem.init.direction)), axis=0)
+    with np.errstate(invalid="ignore"):
+        gaps = np.where(moduli[1] > 0, 1 - moduli[0] / moduli[1], 0.0)
+    tied = gaps <= 0
+    if tied.any():
+        detail = f"{int(tied.sum())} of {len(tied)} coordinates tie: {listed(tied)}"
+    else:
+        detail = f"smallest relative gap {gaps.min():.3g}, in coordinate {int(gaps.argmin())}"
+    name = "one layer strictly smallest in each coordinate (A)"
+    return Condition(name, not bool(tied.any()), float(gaps.min()), detail)
+
+
+def listed(mask: NDArray[np.bool_]) -> str:
+    """The first few coordinates of a mask, in words."""
+    found = np.flatnonzero(mask)
+    more = ", …" if len(found) > COORDINATES_NAMED else ""
+    return ", ".join(str(i) for i in found[:COORDINATES_NAMED]) + more

@@ -1,0 +1,55 @@
+"""Labarrière, Molinari, Rosasco, Vega, Villa: Optimization Insights into Deep Diagonal Networks."""
+
+from collections.abc import Sequence
+
+from limitpoint.problem import Problem
+from limitpoint.theory.atlas import Condition, Theorem, register
+from limitpoint.theory.conditions import finite_scale, is_diagonal, smallest_layer_is_unique
+from limitpoint.theory.limit import Limit
+from limitpoint.theory.mirror_limit import mirror_limit
+
+CITATION = "Labarrière et al. (2024), Optimization insights into deep diagonal linear networks"
+
+
+def _conditions(problem: Problem) -> Sequence[Condition]:
+    network = is_diagonal(problem, depth=2)
+    if not network.holds:
+        return (network, finite_scale(problem))
+    return (network, finite_scale(problem), smallest_layer_is_unique(problem))
+
+
+def _limit(problem: Problem) -> Limit:
+    return mirror_limit(problem, THEOREM_1)
+
+
+THEOREM_1 = register(
+    Theorem(
+        id="labarriere2024.theorem1",
+        citation=f"{CITATION}, Theorem 1 (entropy at depth 2: Appendix A.1, prefactor corrected)",
+        statement=(
+            "If in every coordinate one layer is strictly smallest in modulus at the start, the "
+            "coefficients follow a mirror flow d∇Q(β)/dt = −∇loss(β), so training ends at "
+            "argmin Σ Q_i(β_i) among the best fits of the data. At depth 2, with "
+            "Δ = |a(0)² − b(0)²| and c = asinh(2β(0)/Δ): Q'(β) = ½ asinh(2β/Δ) − ½c."
+        ),
+        concludes="limit",
+        rank=20,
+        conditions=_conditions,
+        limit=_limit,
+    )
+)
+
+THEOREM_2 = register(
+    Theorem(
+        id="labarriere2024.theorem2",
+        citation=f"{CITATION}, Theorem 2",
+        statement=(
+            "Under the same assumption, loss(t) − loss* ≤ e^{−2σμt}(loss(0) − loss*), with "
+            "σ = min_i Π_{k≠k_i}(a_ik(0)² − a_ik_i(0)²), k_i the smallest layer of coordinate i, "
+            "and μ = loss_factor · (smallest non-zero singular value of X)²."
+        ),
+        concludes="rate",
+        rank=10,
+        conditions=_conditions,
+    )
+)

@@ -1,0 +1,116 @@
+"""The predicted limit of training."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from rich.console import Group
+
+from limitpoint.arrays import Float
+from limitpoint.display import number, table, to_html, to_text
+from limitpoint.status import Status
+from limitpoint.theory.certificate import Certificate
+
+if TYPE_CHECKING:
+    from limitpoint.theory.atlas import Theorem
+
+__all__ = ["Limit"]
+
+# A printed table shows this many coefficients, the largest ones.
+COEFS_SHOWN = 12
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Limit:
+    """What training converges to, by which theorem, and the proof that it solves its problem.
+
+    Attributes
+    ----------
+    coef
+        The coefficients.
+    signs, log_abs_coef
+        Their signs and log-moduli, also where float64 cannot hold the coefficient itself.
+    dual
+        Sample-space dual ν: the integral of the residual over all time (divided by nothing: with
+        `loss_factor` in it), `Q'(β) = Xᵀν`.
+    theorem
+        The theorem that gives it.
+    potential
+        The minimised potential at the limit.
+    certificate
+        Residuals of the optimality conditions.
+    status
+        How the computation ended.
+    iterations
+        Newton steps taken, those of the continuation in the scale included.
+    """
+
+    coef: Float
+    signs: Float
+    log_abs_coef: Float
+    dual: Float
+    theorem: "Theorem"
+    potential: float
+    certificate: Certificate
+    status: Status
+    iterations: int
+
+    def to_xarray(self) -> xr.Dataset:
+        """As a labelled data set."""
+        return xr.Dataset(
+            {
+                "coef": ("feature", self.coef),
+                "sign": ("feature", self.signs),
+                "log_abs_coef": ("feature", self.log_abs_coef),
+                "dual": ("sample", self.dual),
+            },
+            coords={"feature": np.arange(len(self.coef)), "sample": np.arange(len(self.dual))},
+            attrs={
+                "theorem": self.theorem.id,
+                "potential": self.potential,
+                "status": self.status.name,
+                "iterations": self.iterations,
+                "certificate": self.certificate.worst,
+            },
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain Python values."""
+        return {
+            "coef": self.coef.tolist(),
+            "signs": self.signs.tolist(),
+            "log_abs_coef": self.log_abs_coef.tolist(),
+            "dual": self.dual.tolist(),
+            "theorem": self.theorem.id,
+            "potential": self.potential,
+            "status": self.status.name,
+            "message": str(self.status),
+            "iterations": self.iterations,
+            "certificate": self.certificate.to_dict(),
+        }
+
+    def __rich__(self) -> Any:
+        order = np.argsort(-self.log_abs_coef, kind="stable")[:COEFS_SHOWN]
+        rows = [
+            (
+                str(i),
+                f"{self.coef[i]:.9g}",
+                f"{'-' if self.signs[i] < 0 else ''}10^{self.log_abs_coef[i] / np.log(10):.2f}",
+            )
+            for i in order
+        ]
+        shown = f"the {len(order)} largest of {len(self.coef)} coefficients"
+        return Group(
+            f"Limit by {self.theorem.id} ({self.iterations} Newton steps, "
+            f"potential {number(self.potential)}, certificate {number(self.certificate.worst)})",
+            str(self.status),
+            table(f"Limit: {shown}", ("feature", "coefficient", "size"), rows),
+            self.certificate,
+        )
+
+    def __repr__(self) -> str:
+        return to_text(self.__rich__())
+
+    def _repr_html_(self) -> str:
+        return to_html(repr(self))

@@ -1,0 +1,112 @@
+"""Choose the theorem, predict the limit, explain the choice."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from limitpoint.display import number, table, to_html, to_text
+from limitpoint.errors import NoTheoremApplies
+from limitpoint.problem import Problem
+from limitpoint.theory import half_lines, labarriere2024, yun2021
+from limitpoint.theory.atlas import Condition, Theorem, theorems
+from limitpoint.theory.limit import Limit
+
+__all__ = ["Explanation", "explain", "predict"]
+
+# Importing a module of theorems registers them; this names the modules the atlas is made of.
+PAPERS = (half_lines, labarriere2024, yun2021)
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """Every theorem of the atlas with its conditions evaluated on one problem."""
+
+    problem: Problem
+    rows: tuple[tuple[Theorem, tuple[Condition, ...]], ...]
+
+    @property
+    def applicable(self) -> tuple[Theorem, ...]:
+        """The theorems all of whose conditions hold, the strongest first."""
+        return tuple(
+            theorem for theorem, conditions in self.rows if all(c.holds for c in conditions)
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain Python values."""
+        return {
+            theorem.id: {
+                "applies": all(c.holds for c in conditions),
+                "concludes": theorem.concludes,
+                "conditions": [vars(condition) for condition in conditions],
+            }
+            for theorem, conditions in self.rows
+        }
+
+    def __rich__(self) -> Any:
+        rows = []
+        for theorem, conditions in self.rows:
+            name = theorem.id
+            for condition in conditions:
+                mark = "holds" if condition.holds else "FAILS"
+                rows.append(
+                    (name, condition.name, mark, number(condition.margin), condition.detail)
+                )
+                name = ""
+        return table(
+            f"Which theorems apply to {self.problem!r}",
+            ("theorem", "condition", "", "margin", "found"),
+            rows,
+        )
+
+    def __repr__(self) -> str:
+        return to_text(self.__rich__())
+
+    def _repr_html_(self) -> str:
+        return to_html(repr(self))
+
+
+def explain(problem: Problem) -> Explanation:
+    """Evaluate the conditions of every theorem: which hold, which fail, and by how much."""
+    return Explanation(
+        problem, tuple((theorem, tuple(theorem.conditions(problem))) for theorem in theorems())
+    )
+
+
+def predict(problem: Problem) -> Limit:
+    """Predict where gradient flow ends, by the strongest theorem that applies. Never trains.
+
+    Returns
+    -------
+    Limit
+        With the theorem used and a certificate of optimality.
+
+    Raises
+    ------
+    NoTheoremApplies
+        With the table of conditions, if no theorem in the atlas covers the problem.
+
+    Examples
+    --------
+    >>> import limitpoint as lp
+    >>> task = lp.Regression([[1.0, 2.0]], [1.0])
+    >>> network = lp.Diagonal(depth=2)
+    >>> problem = lp.Problem(network, lp.Init.zero_last(network, task, scale=1e-100), task)
+    >>> lp.predict(problem).coef.round(6).tolist()
+    [0.0, 0.5]
+    """
+    _refuse_the_limits(problem)
+    explanation = explain(problem)
+    chosen: Sequence[Theorem] = [t for t in explanation.applicable if t.limit is not None]
+    if not chosen or chosen[0].limit is None:
+        raise NoTheoremApplies(f"no theorem predicts the limit of this problem.\n{explanation!r}")
+    return chosen[0].limit(problem)
+
+
+def _refuse_the_limits(problem: Problem) -> None:
+    """Scales 0 and ∞ are limits of their own, predicted by other means than Newton's method."""
+    if not problem.init.is_finite:
+        which = "vanishing (scale=0)" if problem.init.log_scale < 0 else "infinite (scale=inf)"
+        raise NotImplementedError(
+            f"predict does not cover the limit of {which} initialisation yet; "
+            "give a positive, finite scale (log_scale=-2302.6 is 10^-1000)"
+        )

@@ -1,0 +1,49 @@
+"""Rows of the data made orthonormal: same constraint, no conditioning of the rows left."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from limitpoint.arrays import Float
+
+__all__ = ["Whitened", "whiten"]
+
+# y counts as out of reach when its relative distance from the range of X exceeds this: a tenth of
+# what a certificate tolerates, so that an answer is never certified against the wrong equation.
+RANGE_TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Whitened:
+    """`rows @ β = target` with orthonormal rows, equivalent to `Xβ = y` (or its least squares).
+
+    From `X = UΣVᵀ`: rows are Vᵀ (r×n), the target is `Σ⁻¹Uᵀy`.
+    """
+
+    rows: Float
+    target: Float
+    left: Float
+    singular_values: Float
+    in_range: bool
+
+    def sample_dual(self, dual: Float) -> Float:
+        """The dual ν of `Xβ = y` from the dual of the whitened constraint."""
+        sample: Float = self.left @ (dual / self.singular_values)
+        return sample
+
+
+def whiten(X: Float, y: Float) -> Whitened:
+    """Whiten by a thin SVD, cut at the usual numerical rank (largest side × eps × σ₁)."""
+    left, singular_values, rows = np.linalg.svd(X, full_matrices=False)
+    cut = max(X.shape) * np.finfo(np.float64).eps * singular_values[0]
+    rank = int((singular_values > cut).sum())
+    left, singular_values, rows = left[:, :rank], singular_values[:rank], rows[:rank]
+    inside = left.T @ y
+    outside = np.linalg.norm(y - left @ inside)
+    return Whitened(
+        rows=rows,
+        target=inside / singular_values,
+        left=left,
+        singular_values=singular_values,
+        in_range=bool(outside <= RANGE_TOLERANCE * np.linalg.norm(y)),
+    )

@@ -1,0 +1,321 @@
+"""The one place where prediction and simulation meet."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from rich.console import Group
+
+from limitpoint.arrays import Float
+from limitpoint.display import number, table, to_html, to_text
+from limitpoint.dynamics import (
+    Optimiser,
+    ParameterSpace,
+    SampleSpace,
+    Trajectory,
+    drift,
+    flow,
+    train,
+)
+from limitpoint.problem import Problem
+from limitpoint.theory import Limit, convergence_bound, explain, predict
+
+__all__ = ["Check", "Verdict", "verify"]
+
+# First-order error estimates are doubled before they serve as tolerances.
+SAFETY = 2.0
+# Accumulated error of an integration, in units of its tolerance per step.
+ACCUMULATION = 100.0
+# A training run that misses the data by more than this has not ended yet, and cannot be compared.
+TRAINING_MISFIT = 1e-3
+
+
+@dataclass(frozen=True)
+class Check:
+    """One comparison: a measured number, what it may be at most, and why."""
+
+    name: str
+    measured: float
+    tolerance: float
+    reason: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether the measured number is a number no larger than the tolerance."""
+        return bool(self.measured <= self.tolerance)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain Python values."""
+        return {
+            "name": self.name,
+            "measured": self.measured,
+            "tolerance": self.tolerance,
+            "passed": self.passed,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Verdict:
+    """Prediction against dynamics: every check, and the results behind them.
+
+    Attributes
+    ----------
+    checks
+        All comparisons, each with its tolerance and where that comes from.
+    limit
+        The prediction.
+    flows
+        The exact flows: in parameter space always, in sample space where there is a mirror map.
+    training
+        The training run, if one was asked for.
+    notes
+        What could not be checked, and why.
+    """
+
+    problem: Problem
+    checks: tuple[Check, ...]
+    limit: Limit
+    flows: tuple[Trajectory, ...]
+    training: Trajectory | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passed."""
+        return all(check.passed for check in self.checks)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain Python values."""
+        return {
+            "passed": self.passed,
+            "checks": [check.to_dict() for check in self.checks],
+            "notes": list(self.notes),
+            "limit": self.limit.to_dict(),
+        }
+
+    def __rich__(self) -> Any:
+        rows = [
+            (
+                check.name,
+                number(check.measured),
+                number(check.tolerance),
+                "pass" if check.passed else "FAIL",
+                check.reason,
+            )
+            for check in self.checks
+        ]
+        word = "PASSED" if self.passed else "FAILED"
+        return Group(
+            table(
+                f"Verdict on {self.problem!r}: {word}",
+                ("check", "measured", "at most", "", "because"),
+                rows,
+            ),
+            *self.notes,
+        )
+
+    def __repr__(self) -> str:
+        return to_text(self.__rich__())
+
+    def _repr_html_(self) -> str:
+        return to_html(repr(self))
+
+
+def verify(
+    problem: Problem, *, training: Optimiser | None = None, steps: int = 20_000
+) -> Verdict:
+    """Predict the limit, simulate the training, and certify that they agree.
+
+    Always runs the exact flow in parameter space, which shares nothing with the prediction; where
+    the network has a mirror map also the flow in sample space.
+
+    Parameters
+    ----------
+    problem
+        A problem that some theorem covers.
+    training
+        Also train with this optimiser, and once more with half its step to learn how much of the
+        distance the step size explains.
+    steps
+        Number of training steps (twice as many for the refined run).
+
+    Examples
+    --------
+    >>> import limitpoint as lp
+    >>> task = lp.examples.zhao_eq7()
+    >>> network = lp.Diagonal(depth=2)
+    >>> problem = lp.Problem(network, lp.Init.random(network, task, scale=1e-3, seed=0), task)
+    >>> lp.verify(problem).passed
+    True
+    """
+    limit = predict(problem)
+    scales = _Sensitivity(problem, limit)
+    checks = [
+        Check(f"limit: {name}", value, limit.certificate.tolerance, "certificate")
+        for name, value in limit.certificate.residuals.items()
+    ]
+    flows: list[Trajectory] = []
+    if problem.network.mirror_map(problem.init) is not None:
+        sample = SampleSpace()
+        flows.append(flow(problem, space=sample))
+        checks += _flow_checks("sample flow", flows[-1], scales, sample.misfit_tolerance, 0.0)
+    parameter = ParameterSpace()
+    flows.append(flow(problem, space=parameter))
+    # Local errors are relative to the growth so far, which is as large as the clocks.
+    accumulated = ACCUMULATION * parameter.rtol * (1.0 + scales.longest_clock)
+    checks += _flow_checks(
+        "parameter flow", flows[-1], scales, parameter.misfit_tolerance, accumulated
+    )
+    moved = drift(problem.network, flows[-1])
+    checks.append(
+        Check(
+            "parameter flow: drift of invariants",
+            moved.relative,
+            accumulated,
+            f"{ACCUMULATION:g} × integration tolerance × (1 + longest clock)",
+        )
+    )
+    bound_checks, notes = _bound_checks(problem, flows[0])
+    checks += bound_checks
+    run = None
+    if training is not None:
+        run = train(problem, training, steps)
+        finer = train(problem, training.refined(), 2 * steps)
+        checks += _training_checks(problem, training, run, finer, scales)
+    return Verdict(problem, tuple(checks), limit, tuple(flows), run, notes)
+
+
+class _Sensitivity:
+    """How errors of the data fit and of the map move the limit, to first order.
+
+    With slopes D at the limit, a misfit r moves the coefficients by `K r`,
+    `K = DXᵀ(XDXᵀ)⁻¹`, and a relative error ε of the map by at most `(1 + ‖K‖‖X‖) ε ‖β‖`.
+    """
+
+    def __init__(self, problem: Problem, limit: Limit) -> None:
+        task = problem.task
+        self.limit = limit
+        self.size = float(np.linalg.norm(limit.coef)) or 1.0
+        self.longest_clock = float(np.abs(task.X.T @ limit.dual).max(initial=0.0))
+        self._task = task
+        self._mirror = problem.network.mirror_map(problem.init)
+        self._clocks = task.X.T @ limit.dual
+        left, values, _ = np.linalg.svd(task.X, full_matrices=False)
+        cut = max(task.X.shape) * np.finfo(np.float64).eps * values[0]
+        self._range = left[:, values > cut]
+
+    def misfit(self, coef: Float) -> float:
+        """Distance of `Xβ` from its value at the limit, in the range of X."""
+        return float(np.linalg.norm(self._range.T @ (self._task.X @ (coef - self.limit.coef))))
+
+    def relative_misfit(self, coef: Float) -> float:
+        """The same, relative to the larger of the fitted values and the data."""
+        unit = max(
+            float(np.linalg.norm(self._task.X @ self.limit.coef)),
+            float(np.linalg.norm(self._task.y)),
+        )
+        return self.misfit(coef) / unit if unit > 0 else 0.0
+
+    def distance(self, coef: Float) -> float:
+        """Distance from the limit, relative to its norm."""
+        return float(np.linalg.norm(coef - self.limit.coef)) / self.size
+
+    def tolerance(self, misfit: float, map_error: float = 0.0) -> float:
+        """Relative distance from the limit that a misfit and an error of the map explain."""
+        gain = self._gain(misfit)
+        norm = float(np.linalg.norm(self._task.X, 2))
+        rounding = float(np.finfo(np.float64).eps) * (1.0 + self.longest_clock)
+        relative = max(map_error, self.limit.certificate.tolerance, rounding)
+        return SAFETY * (gain * misfit / self.size + (1.0 + gain * norm) * relative)
+
+    def _gain(self, misfit: float) -> float:
+        """`‖K‖`, the dormant coefficients that would have to close the misfit awake."""
+        if self._mirror is None:
+            slopes = np.ones(self._task.n_features)
+        else:
+            # To close a misfit a dormant coefficient must grow to about its size first.
+            awake = misfit / (float(np.linalg.norm(self._task.X, 2)) or 1.0)
+            reach = np.clip(awake, self._mirror.lower, self._mirror.upper)
+            grown = self._mirror.slopes(self._mirror.clocks(np.where(reach == 0, -awake, reach)))
+            slopes = np.fmax(self._mirror.slopes(self._clocks), grown)
+            slopes = np.where(np.isfinite(slopes), slopes, 0.0)
+        roots = np.sqrt(slopes)
+        inverse = np.linalg.pinv(self._range.T @ (self._task.X * roots))
+        return float(np.linalg.norm(roots[:, None] * inverse, 2)) if inverse.size else 0.0
+
+
+def _flow_checks(
+    name: str, run: Trajectory, scales: _Sensitivity, misfit_tolerance: float, map_error: float
+) -> list[Check]:
+    misfit = scales.misfit(run.coef)
+    return [
+        Check(
+            f"{name}: has fitted the data",
+            scales.relative_misfit(run.coef),
+            SAFETY * (misfit_tolerance + scales.limit.certificate.tolerance),
+            run.status.name.lower().replace("_", " ") + "; stopping rule of the flow",
+        ),
+        Check(
+            f"{name}: distance to limit",
+            scales.distance(run.coef),
+            scales.tolerance(misfit, map_error),
+            "remaining misfit, accuracy of integration and certificate, times sensitivity",
+        ),
+    ]
+
+
+def _bound_checks(problem: Problem, run: Trajectory) -> tuple[list[Check], tuple[str, ...]]:
+    """Labarrière's Theorem 2 along the flow, where its conditions hold."""
+    theorem = "labarriere2024.theorem2"
+    if theorem not in {found.id for found in explain(problem).applicable}:
+        return [], (f"No bound on the loss was checked: {theorem} does not apply; see explain.",)
+    bound = convergence_bound(problem, run.times)
+    unit = float(run.losses[0]) or 1.0
+    excess = float(np.max(run.losses - bound)) / unit
+    return [
+        Check(
+            "loss above the bound of labarriere Thm 2",
+            max(excess, 0.0),
+            ACCUMULATION * SampleSpace().rtol,
+            f"{ACCUMULATION:g} × integration tolerance, relative to the initial loss",
+        )
+    ], ()
+
+
+def _training_checks(
+    problem: Problem,
+    optimiser: Optimiser,
+    run: Trajectory,
+    finer: Trajectory,
+    scales: _Sensitivity,
+) -> list[Check]:
+    # Halving the step halves a first-order error, so the two runs differ by half of it.
+    step_effect = 2 * float(np.linalg.norm(run.coef - finer.coef)) / scales.size
+    misfit = scales.misfit(run.coef)
+    checks = [
+        Check(
+            "training: has fitted the data",
+            scales.relative_misfit(run.coef),
+            TRAINING_MISFIT,
+            f"{run.status.name.lower().replace('_', ' ')}; more steps are needed if it fails",
+        ),
+        Check(
+            "training: distance to limit",
+            scales.distance(run.coef),
+            SAFETY * step_effect + scales.tolerance(misfit),
+            "first-order effect of the step size (by halving it), and remaining misfit",
+        ),
+    ]
+    # Each step changes a quadratic invariant by (step × gradient)², and the squared gradients sum
+    # to the loss lost: to first order the drift is at most step × (loss(0) − loss(end)).
+    lost = float(run.losses[0] - run.losses[-1])
+    checks.append(
+        Check(
+            "training: drift of invariants",
+            drift(problem.network, run).total,
+            SAFETY * optimiser.time_per_step * lost,
+            "step size × decrease of the loss",
+        )
+    )
+    return checks
