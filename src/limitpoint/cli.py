@@ -1,0 +1,279 @@
+"""The `limitpoint` command.
+
+Exit status: 0 if all went well, 1 if a verdict failed, 2 if the input was bad (one line says how).
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from matplotlib.figure import Figure
+from rich.console import Console
+
+from limitpoint import examples, plot
+from limitpoint.display import table
+from limitpoint.dynamics import GD, ParameterSpace, SampleSpace, flow, train
+from limitpoint.errors import LimitpointError
+from limitpoint.init import Init
+from limitpoint.networks import Diagonal
+from limitpoint.problem import Problem
+from limitpoint.problem_file import load_problem, read_data
+from limitpoint.theory import explain, predict, theorems
+from limitpoint.verify import Verdict, verify
+
+__all__ = ["main"]
+
+FAILED, BAD_INPUT = 1, 2
+
+app = typer.Typer(
+    help="Which solution does a linear neural network reach, and by which path?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+console = Console()
+
+ProblemFile = Annotated[
+    Path | None, typer.Argument(help="A problem file (TOML). Or give --X and --y.")
+]
+XFile = Annotated[str | None, typer.Option("--X", help="Data matrix: CSV, NPY or NPZ file.")]
+YFile = Annotated[str | None, typer.Option("--y", help="Targets: CSV, NPY or NPZ file.")]
+NetworkName = Annotated[str, typer.Option("--network", help="Architecture: diagonal.")]
+Depth = Annotated[int, typer.Option(help="Number of layers.")]
+Scale = Annotated[float | None, typer.Option(help="Scale of the initialisation (default 1).")]
+LogScale = Annotated[
+    float | None, typer.Option(help="Natural logarithm of the scale, for scales below 1e-300.")
+]
+Seed = Annotated[int, typer.Option(help="Seed of the random initial direction.")]
+ZeroLast = Annotated[
+    bool, typer.Option("--zero-last", help="Start from ones, the last layer zero; no seed.")
+]
+LossFactor = Annotated[float, typer.Option(help="Factor of the loss ½‖Xβ − y‖².")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Plot = Annotated[Path | None, typer.Option("--plot", help="Write a figure to this file.")]
+TEnd = Annotated[float | None, typer.Option(help="End of the flow (default: convergence).")]
+Parameters = Annotated[
+    bool, typer.Option("--parameters", help="Integrate in parameter space instead of sample space.")
+]
+LearningRate = Annotated[float, typer.Option(help="Learning rate of gradient descent.")]
+Steps = Annotated[int, typer.Option(help="Number of training steps.")]
+
+
+def main() -> None:
+    """Run the command, turning bad input into one line and exit status 2."""
+    try:
+        app()
+    except (LimitpointError, NotImplementedError) as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(BAD_INPUT)
+    except OSError as error:
+        typer.echo(f"error: {error.filename}: {error.strerror}", err=True)
+        sys.exit(BAD_INPUT)
+
+
+@app.command("predict")
+def predict_command(
+    file: ProblemFile = None,
+    X: XFile = None,
+    y: YFile = None,
+    network: NetworkName = "diagonal",
+    depth: Depth = 2,
+    scale: Scale = None,
+    log_scale: LogScale = None,
+    seed: Seed = 0,
+    zero_last: ZeroLast = False,
+    loss_factor: LossFactor = 1.0,
+    json_: Json = False,
+    plot_: Plot = None,
+) -> None:
+    """Predict the limit of training, with its certificate."""
+    problem = _problem(file, X, y, network, depth, scale, log_scale, seed, zero_last, loss_factor)
+    limit = predict(problem)
+    _show(limit, json_)
+    _save(plot_, lambda: plot.plot_limit(limit))
+
+
+@app.command("flow")
+def flow_command(
+    file: ProblemFile = None,
+    X: XFile = None,
+    y: YFile = None,
+    network: NetworkName = "diagonal",
+    depth: Depth = 2,
+    scale: Scale = None,
+    log_scale: LogScale = None,
+    seed: Seed = 0,
+    zero_last: ZeroLast = False,
+    loss_factor: LossFactor = 1.0,
+    t_end: TEnd = None,
+    parameters: Parameters = False,
+    json_: Json = False,
+    plot_: Plot = None,
+) -> None:
+    """Simulate exact gradient flow."""
+    problem = _problem(file, X, y, network, depth, scale, log_scale, seed, zero_last, loss_factor)
+    has_map = problem.network.mirror_map(problem.init) is not None
+    space = ParameterSpace() if parameters or not has_map else SampleSpace()
+    trajectory = flow(problem, t_end=t_end, space=space)
+    _show(trajectory, json_)
+    _save(plot_, lambda: plot.plot_trajectory(trajectory))
+
+
+@app.command("train")
+def train_command(
+    file: ProblemFile = None,
+    X: XFile = None,
+    y: YFile = None,
+    network: NetworkName = "diagonal",
+    depth: Depth = 2,
+    scale: Scale = None,
+    log_scale: LogScale = None,
+    seed: Seed = 0,
+    zero_last: ZeroLast = False,
+    loss_factor: LossFactor = 1.0,
+    learning_rate: LearningRate = 1e-2,
+    steps: Steps = 20_000,
+    json_: Json = False,
+    plot_: Plot = None,
+) -> None:
+    """Train the parameters by gradient descent."""
+    problem = _problem(file, X, y, network, depth, scale, log_scale, seed, zero_last, loss_factor)
+    trajectory = train(problem, GD(learning_rate), steps)
+    _show(trajectory, json_)
+    _save(plot_, lambda: plot.plot_trajectory(trajectory))
+
+
+@app.command("verify")
+def verify_command(
+    file: ProblemFile = None,
+    X: XFile = None,
+    y: YFile = None,
+    network: NetworkName = "diagonal",
+    depth: Depth = 2,
+    scale: Scale = None,
+    log_scale: LogScale = None,
+    seed: Seed = 0,
+    zero_last: ZeroLast = False,
+    loss_factor: LossFactor = 1.0,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Also train, with this learning rate.")
+    ] = None,
+    steps: Steps = 20_000,
+    json_: Json = False,
+    plot_: Plot = None,
+) -> None:
+    """Predict, simulate, and certify that the two agree; exit status 1 if they do not."""
+    problem = _problem(file, X, y, network, depth, scale, log_scale, seed, zero_last, loss_factor)
+    training = None if learning_rate is None else GD(learning_rate)
+    _conclude(verify(problem, training=training, steps=steps), json_, plot_)
+
+
+@app.command("explain")
+def explain_command(
+    file: ProblemFile = None,
+    X: XFile = None,
+    y: YFile = None,
+    network: NetworkName = "diagonal",
+    depth: Depth = 2,
+    scale: Scale = None,
+    log_scale: LogScale = None,
+    seed: Seed = 0,
+    zero_last: ZeroLast = False,
+    loss_factor: LossFactor = 1.0,
+    json_: Json = False,
+) -> None:
+    """Show which theorems apply and, for the others, which condition fails and by how much."""
+    problem = _problem(file, X, y, network, depth, scale, log_scale, seed, zero_last, loss_factor)
+    _show(explain(problem), json_)
+
+
+@app.command("atlas")
+def atlas_command(json_: Json = False) -> None:
+    """List every theorem: its source and its statement."""
+    if json_:
+        fields = ("id", "citation", "concludes", "statement")
+        typer.echo(json.dumps([{f: getattr(t, f) for f in fields} for t in theorems()], indent=2))
+        return
+    rows = [(t.id, t.concludes, t.statement, t.citation) for t in theorems()]
+    console.print(table("Atlas", ("theorem", "concludes", "statement", "source"), rows))
+
+
+@app.command("demo")
+def demo_command(json_: Json = False, plot_: Plot = None) -> None:
+    """Predict, flow, train and verify the 2×4 example of Zhao et al. (2026), Eq. (7)."""
+    task = examples.zhao_eq7()
+    network = Diagonal(depth=2)
+    problem = Problem(network, Init.random(network, task, scale=1e-4, seed=0), task)
+    verdict = verify(problem, training=GD(learning_rate=2e-3), steps=60_000)
+    if not json_:
+        console.print(verdict.limit)
+    _conclude(verdict, json_, plot_)
+
+
+def _problem(
+    file: Path | None,
+    X: str | None,
+    y: str | None,
+    network: str,
+    depth: int,
+    scale: float | None,
+    log_scale: float | None,
+    seed: int,
+    zero_last: bool,
+    loss_factor: float,
+) -> Problem:
+    """The problem from its file, or from the options."""
+    if file is not None:
+        if X is not None or y is not None:
+            raise LimitpointError("give a problem file, or --X and --y, not both")
+        return load_problem(file)
+    if X is None or y is None:
+        raise LimitpointError("give a problem file, or both --X and --y")
+    if network != "diagonal":
+        raise LimitpointError(f"--network must be diagonal; it is {network}")
+    chosen = Diagonal(depth=depth)
+    task = read_data(X, y, loss_factor)
+    if zero_last:
+        init = Init.zero_last(chosen, task, scale, log_scale=log_scale)
+    else:
+        init = Init.random(chosen, task, scale, seed=seed, log_scale=log_scale)
+    return Problem(chosen, init, task)
+
+
+def _show(result: Any, as_json: bool) -> None:
+    if as_json:
+        typer.echo(_json(result.to_dict()))
+    else:
+        console.print(result)
+
+
+def _json(content: Any) -> str:
+    """JSON proper: numbers that are not finite become null."""
+
+    def clean(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: clean(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [clean(item) for item in value]
+        if isinstance(value, (float, np.floating)):
+            return float(value) if np.isfinite(value) else None
+        return value
+
+    return json.dumps(clean(content), indent=2)
+
+
+def _save(path: Path | None, draw: Any) -> None:
+    if path is not None:
+        figure: Figure = draw()
+        plot.save(figure, path)
+        typer.echo(f"figure written to {path}", err=True)
+
+
+def _conclude(verdict: Verdict, as_json: bool, path: Path | None) -> None:
+    _show(verdict, as_json)
+    _save(path, lambda: plot.plot_trajectory(verdict.flows[0], verdict.limit, verdict.training))
+    if not verdict.passed:
+        raise typer.Exit(FAILED)

@@ -4,6 +4,7 @@ import html
 from collections.abc import Iterable, Sequence
 from io import StringIO
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.table import Table
 
@@ -25,10 +26,11 @@ def to_html(text: str) -> str:
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """Build a rich table whose first column is left-aligned and never cut."""
-    built = Table(title=title, title_justify="left")
-    for i, column in enumerate(columns):
-        built.add_column(column, overflow="fold", no_wrap=i == 0)
+    """Build a rich table; only its last column is broken into several lines when space is short."""
+    built = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for column in columns[:-1]:
+        built.add_column(column, no_wrap=True)
+    built.add_column(columns[-1], overflow="fold")
     for row in rows:
         built.add_row(*row)
     return built

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -14,15 +15,23 @@ __all__ = ["plot_limit", "plot_trajectory", "save"]
 
 # Okabe–Ito: told apart with any colour vision. Black is kept for the loss.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31")
+# The time axis begins this factor before anything moves.
+LEAD = 30.0
+# The first move: the loss has changed by this part of itself.
+MOVE = 1e-3
+# A training run is laid over a flow as about this many dots.
+DOTS = 60
 # Coefficients named in the legend: the largest at the end; the others are drawn in grey.
 NAMED = 7
 
 
-def plot_trajectory(trajectory: Trajectory, limit: Limit | None = None) -> Figure:
+def plot_trajectory(
+    trajectory: Trajectory, limit: Limit | None = None, training: Trajectory | None = None
+) -> Figure:
     """Coefficients and loss against logarithmic time, with the predicted limit as dashed lines.
 
     A middle panel shows the log-moduli: coefficients that are still dormant are visible there
-    alone.
+    alone. A training run can be laid over a flow as dots.
     """
     figure = Figure(figsize=(9, 8.5), layout="constrained")
     FigureCanvasAgg(figure)
@@ -36,6 +45,8 @@ def plot_trajectory(trajectory: Trajectory, limit: Limit | None = None) -> Figur
         style = _style(i, named)
         values.plot(times, trajectory.coefs[later, i], **style)
         logs.plot(times, np.where(np.isfinite(tens[:, i]), tens[:, i], np.nan), **style)
+    if training is not None:
+        _lay_over(values, training, named)
     if limit is not None:
         for rank, i in enumerate(named):
             values.axhline(limit.coef[i], color=COLOURS[rank], linestyle="--", linewidth=1)
@@ -50,6 +61,7 @@ def plot_trajectory(trajectory: Trajectory, limit: Limit | None = None) -> Figur
     if positive.any():
         losses.set_yscale("log")
     losses.set_xscale("log")
+    losses.set_xlim(left=_first_move(trajectory) / LEAD, right=times[-1] * 1.3)
     losses.set_xlabel("time" if trajectory.steps is None else "step")
     return figure
 
@@ -87,6 +99,30 @@ def save(figure: Figure, path: str | Path) -> None:
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
+
+
+def _first_move(trajectory: Trajectory) -> float:
+    moments = trajectory.times if trajectory.steps is None else trajectory.steps
+    change = np.abs(trajectory.losses - trajectory.losses[0])
+    moved = change > MOVE * np.abs(trajectory.losses[0])
+    first = int(np.argmax(moved)) if moved.any() else 1
+    return float(moments[max(first, 1)])
+
+
+def _lay_over(axes: Axes, training: Trajectory, named: list[int]) -> None:
+    rows = np.unique(np.linspace(1, len(training.times) - 1, DOTS).astype(int))
+    for rank, i in enumerate(named):
+        axes.plot(
+            training.times[rows],
+            training.coefs[rows, i],
+            ".",
+            color=COLOURS[rank],
+            markersize=7,
+            markeredgecolor="white",
+            markeredgewidth=0.3,
+            zorder=4,
+        )
+    axes.plot([], [], ".", color="black", markersize=7, label="training")
 
 
 def _largest(log_moduli: Any) -> list[int]:

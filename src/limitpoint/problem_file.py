@@ -32,7 +32,7 @@ from limitpoint.networks import Diagonal, Network
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
 
-__all__ = ["load_problem", "read_array", "save_problem"]
+__all__ = ["load_problem", "read_array", "read_data", "save_problem"]
 
 TABLES = {
     "task": {"X", "y", "loss_factor"},
@@ -70,7 +70,8 @@ def save_problem(problem: Problem, path: str | Path) -> None:
         raise ProblemFileError(f"{problem.network} cannot be written to a problem file")
     data = path.with_suffix(".npz")
     layers = {f"direction_{i}": layer for i, layer in enumerate(problem.init.direction)}
-    np.savez(data, X=problem.task.X, y=problem.task.y, **layers)
+    arrays: dict[str, Any] = {"X": problem.task.X, "y": problem.task.y, **layers}
+    np.savez(data, **arrays)
     init = problem.init
     # A float is written with all its digits, so either form of the scale is kept exactly; the
     # logarithm is the one that is always there.
@@ -107,12 +108,21 @@ def read_array(source: Any, name: str, folder: Path = Path()) -> Float:
         if path.suffix in (".csv", ".txt"):
             return _read_csv(path)
     except OSError as error:
-        raise ProblemFileError(f"{name}: {path} cannot be read ({error.strerror or error})") from None
+        raise ProblemFileError(
+            f"{name}: {path} cannot be read ({error.strerror or error})"
+        ) from None
     except ProblemFileError:
         raise
     except ValueError as error:
         raise ProblemFileError(f"{name}: {path} is not a table of numbers ({error})") from None
     raise ProblemFileError(f"{name}: {path} must be a .csv, .npy or .npz file")
+
+
+def read_data(X: Any, y: Any, loss_factor: float, folder: Path = Path()) -> Regression:
+    """Read both arrays; a matrix of one feature comes out of a CSV file as a vector."""
+    matrix = read_array(X, "X", folder)
+    matrix = matrix[:, None] if matrix.ndim == 1 and isinstance(X, str) else matrix
+    return Regression(matrix, read_array(y, "y", folder), loss_factor)
 
 
 def _read_csv(path: Path) -> Float:
@@ -150,10 +160,7 @@ def _task(table: dict[str, Any], folder: Path) -> Regression:
     for key in ("X", "y"):
         if key not in table:
             raise ProblemFileError(f"[task] needs {key}")
-    X = read_array(table["X"], "X", folder)
-    # A data matrix with a single feature comes out of a CSV file as a vector.
-    X = X[:, None] if X.ndim == 1 and isinstance(table["X"], str) else X
-    return Regression(X, read_array(table["y"], "y", folder), table.get("loss_factor", 1.0))
+    return read_data(table["X"], table["y"], table.get("loss_factor", 1.0), folder)
 
 
 def _network(table: dict[str, Any]) -> Network:

@@ -11,6 +11,7 @@ from limitpoint.problem import Problem
 
 __all__ = ["flow_in_sample_space"]
 
+
 def flow_in_sample_space(
     problem: Problem,
     mirror: MirrorMap,

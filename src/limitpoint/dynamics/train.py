@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from itertools import pairwise
 from typing import Any
 
 import jax
@@ -84,11 +85,12 @@ def _run(
 
     @jax.jit
     def advance(layers: Layers, first: int, last: int) -> Layers:
-        return jax.lax.fori_loop(first, last, lambda i, now: step(now, i), layers)
+        after: Layers = jax.lax.fori_loop(first, last, lambda i, now: step(now, i), layers)
+        return after
 
     layers: Layers = tuple(jax.numpy.asarray(layer) for layer in start)
     kept = [layers]
-    for previous, following in zip(schedule[:-1], schedule[1:], strict=True):
+    for previous, following in pairwise(schedule):
         for first in range(int(previous), int(following), CHUNK):
             last = min(first + CHUNK, int(following))
             layers = advance(layers, first, last)
@@ -118,7 +120,7 @@ def _as_trajectory(
     return Trajectory.build(
         kind=f"training by {optimiser}",
         status=status,
-        times=steps * optimiser.time_per_step,
+        times=np.asarray(steps * optimiser.time_per_step, dtype=np.float64),
         coefs=coefs,
         losses=losses,
         layers=layers,

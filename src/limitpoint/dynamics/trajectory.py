@@ -92,7 +92,8 @@ class Trajectory:
     @property
     def coef(self) -> Float:
         """Coefficients at the end."""
-        return self.coefs[-1]
+        end: Float = self.coefs[-1]
+        return end
 
     @property
     def signs(self) -> Float:
@@ -119,7 +120,7 @@ class Trajectory:
 
     @property
     def duals(self) -> Float | None:
-        """Sample-space duals `ν(t) = loss_factor · ∫(y − Xβ)`, times × m, of a sample-space flow."""
+        """Duals `ν(t) = loss_factor · ∫(y − Xβ)`, times × m, of a flow in sample space."""
         return np.asarray(self.data["dual"].values) if "dual" in self.data else None
 
     def to_xarray(self) -> xr.Dataset:

@@ -1,6 +1,6 @@
 """Certificates: the residuals of the optimality conditions a limit claims to fulfil.
 
-They are computed from the answer (coefficients and duals) and the data alone; nothing is taken
+They are computed from the answer (coefficients and clocks) and the data alone; nothing is taken
 over from the solver. All residuals are relative to a stated scale and dimensionless.
 """
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import qr
 
 from limitpoint.arrays import Float
 from limitpoint.display import number, table, to_html, to_text
@@ -19,6 +20,9 @@ __all__ = ["Certificate", "certify_mirror_limit"]
 # Default accuracy of a certified answer, relative. Newton reaches about 1e-13 on well-conditioned
 # data; four digits are left for data whose condition number is high.
 CERTIFICATE_TOLERANCE = 1e-9
+# Coefficients that end far below their start carry the start's rounding errors, some tens of eps:
+# so much of the start, relative to the tolerance, counts as part of the size of the answer.
+START_WEIGHT = 1e-5
 
 
 @dataclass(frozen=True)
@@ -57,42 +61,50 @@ class Certificate:
 
 
 def certify_mirror_limit(
-    task: Regression, mirror: MirrorMap, coef: Float, dual: Float, in_range: bool
+    task: Regression, mirror: MirrorMap, coef: Float, clocks: Float, in_range: bool
 ) -> Certificate:
     """Check that `coef` minimises `Σ Q_i(β_i)` among the best fits of the data.
 
-    The conditions, with `ξ = Xᵀν`:
+    The conditions, with `ξ = Q'(β)` the clocks:
 
     - feasibility: `Xβ = y`, relative to `‖y‖ + ‖|X||β|‖`; or, when y is out of reach, the normal
       equations `Xᵀ(y − Xβ) = 0` on the columns that can move, relative to `‖X‖ (‖y‖ + ‖|X||β|‖)`;
-    - stationarity: `β = Ψ(Xᵀν)`, relative to the largest coefficient;
+    - stationarity: `β = Ψ(ξ)` with ξ projected onto the row space of X (where `ξ = Xᵀν` must
+      lie), relative to the largest coefficient;
     - duality gap: `Σ (Q_i(β_i) + Ψ̂_i(ξ_i) − β_iξ_i) = 0` (Fenchel–Young), relative to the sum of
       the moduli of the terms.
     """
+    start = START_WEIGHT * np.abs(mirror.coefs(np.zeros_like(coef)))
+    size = _norm(task.y) + _norm(np.abs(task.X) @ (np.abs(coef) + start))
+    movable = task.X * (mirror.lower < mirror.upper)
     residual = task.y - task.X @ coef
-    size = _norm(task.y) + _norm(np.abs(task.X) @ np.abs(coef))
     if in_range:
         fit = {"feasibility": _relative(_norm(residual), size)}
     else:
-        movable = task.X * (mirror.lower < mirror.upper)
-        fit = {
-            "normal equations": _relative(
-                _norm(movable.T @ residual), float(np.linalg.norm(movable, 2)) * size
-            )
-        }
-    clocks = task.X.T @ dual
-    gap = np.abs(coef - mirror.coefs(clocks))
+        force, steepest = _norm(movable.T @ residual), float(np.linalg.norm(movable, 2))
+        fit = {"normal equations": _relative(force, steepest * size)}
+    basis = _row_space(movable)
+    gap = np.abs(coef - mirror.coefs(basis @ (basis.T @ clocks)))
     primal, conjugate, pairing = mirror.potential(coef), mirror.conjugate(clocks), coef * clocks
     terms = np.abs(primal) + np.abs(conjugate) + np.abs(pairing)
     return Certificate(
         {
             **fit,
-            "stationarity": _relative(float(gap.max()), float(np.abs(coef).max())),
+            "stationarity": _relative(float(gap.max()), float((np.abs(coef) + start).max())),
             "duality gap": _relative(
                 float(np.abs(primal + conjugate - pairing).sum()), float(terms.sum())
             ),
         }
     )
+
+
+def _row_space(X: Float) -> Float:
+    """Orthonormal columns spanning the row space of X, by pivoted QR."""
+    basis, triangle, _ = qr(X.T, mode="economic", pivoting=True)
+    pivots = np.abs(np.diag(triangle))
+    rank = int((pivots > max(X.shape) * np.finfo(np.float64).eps * pivots[0]).sum())
+    columns: Float = basis[:, :rank]
+    return columns
 
 
 def _norm(vector: Float) -> float:

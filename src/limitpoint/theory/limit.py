@@ -31,9 +31,10 @@ class Limit:
         The coefficients.
     signs, log_abs_coef
         Their signs and log-moduli, also where float64 cannot hold the coefficient itself.
+    clocks
+        `ξ = Q'(β)`, the time integral of the pull on each coefficient.
     dual
-        Sample-space dual ν: the integral of the residual over all time (divided by nothing: with
-        `loss_factor` in it), `Q'(β) = Xᵀν`.
+        Sample-space dual ν with `ξ = Xᵀν`: `loss_factor` times the time integral of the residual.
     theorem
         The theorem that gives it.
     potential
@@ -49,6 +50,7 @@ class Limit:
     coef: Float
     signs: Float
     log_abs_coef: Float
+    clocks: Float
     dual: Float
     theorem: "Theorem"
     potential: float
@@ -63,6 +65,7 @@ class Limit:
                 "coef": ("feature", self.coef),
                 "sign": ("feature", self.signs),
                 "log_abs_coef": ("feature", self.log_abs_coef),
+                "clock": ("feature", self.clocks),
                 "dual": ("sample", self.dual),
             },
             coords={"feature": np.arange(len(self.coef)), "sample": np.arange(len(self.dual))},
@@ -81,6 +84,7 @@ class Limit:
             "coef": self.coef.tolist(),
             "signs": self.signs.tolist(),
             "log_abs_coef": self.log_abs_coef.tolist(),
+            "clocks": self.clocks.tolist(),
             "dual": self.dual.tolist(),
             "theorem": self.theorem.id,
             "potential": self.potential,

@@ -25,18 +25,18 @@ def mirror_limit(problem: Problem, theorem: Theorem) -> Limit:
     movable = mirror.lower < mirror.upper
     data = whiten(task.X * movable, task.y)
     solution = solve_dual(mirror, data)
-    dual = data.sample_dual(solution.dual)
-    # The whitened clocks are the more accurate ones: no product with an ill-conditioned X.
+    # From the whitened dual rather than as Xᵀν: no product with an ill-conditioned X.
     clocks = solution.dual @ data.rows
     coef = mirror.coefs(clocks)
     signs, logs = mirror.signs_and_logs(clocks)
-    certificate = certify_mirror_limit(task, mirror, coef, dual, data.in_range)
+    certificate = certify_mirror_limit(task, mirror, coef, clocks, data.in_range)
     reached = Status.CONVERGED if data.in_range else Status.LEAST_SQUARES
     return Limit(
         coef=coef,
         signs=signs,
         log_abs_coef=logs,
-        dual=dual,
+        clocks=clocks,
+        dual=data.sample_dual(solution.dual),
         theorem=theorem,
         potential=float(np.sum(mirror.potential(coef))),
         certificate=certificate,

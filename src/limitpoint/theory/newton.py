@@ -31,12 +31,13 @@ EPS = float(np.finfo(np.float64).eps)
 # Residuals are relative to the target plus the coefficients. The final one is pushed to this, or
 # to the rounding level of the mirror map if that is higher.
 RESIDUAL_TOLERANCE = 1e-14
-# Rounding of the clocks (relative EPS) moves the coefficients by slope·|ξ|·EPS; the matrix
-# products add a few more units.
+# A clock x_iᵀν is rounded by EPS·‖x_i‖‖ν‖, which moves its coefficient by slope times that; the
+# matrix products add a few more units.
 ROUNDING_UNITS = 8.0
 # Continuation steps need only to stay in the region of quadratic convergence.
 CONTINUATION_TOLERANCE = 1e-2
-# A continuation step is taken if the predicted point misses the data by less than this.
+# A continuation step is taken if the predicted point misses the data by no more than half of what
+# the zero vector does: a point where everything is dormant again must not pass.
 PREDICTION_TOLERANCE = 0.5
 # Relative shift of the Hessian's diagonal: dormant coefficients make it singular to working
 # precision, and in those directions any dual will do.
@@ -45,6 +46,9 @@ LEVENBERG_SHIFT = 1e-15
 SHIFT_GROWTH = 10.0
 # Newton starts cold when the scale is within e^3 of the data's own; farther below, by continuation.
 COLD_START_LOG_GAP = 3.0
+# A slope that falls below this part of itself in one step belongs to a vanishing coefficient: a
+# full Newton step takes an exponential to 1/e = 0.37 of itself.
+FALLING_SLOPE = 0.5
 SUFFICIENT_DECREASE = 1e-4
 MAX_ITERATIONS = 400
 MAX_HALVINGS = 60
@@ -108,6 +112,7 @@ class _Newton:
 
     def __init__(self, data: Whitened) -> None:
         self.rows = data.rows
+        self.column_norms = np.linalg.norm(data.rows, axis=0)
         self.target = data.target
         self.target_norm = float(np.linalg.norm(data.target))
         self.iterations = 0
@@ -117,12 +122,19 @@ class _Newton:
     ) -> tuple[Float, float, bool]:
         """Iterate from `dual`; returns the best point, its residual and whether it suffices."""
         point = _Point(self, mirror, dual)
+        # A coefficient on its way to zero is an exponential of its clock: each Newton step takes
+        # it down by a factor e only. While its slope keeps falling, its weight in the Hessian is
+        # halved, which doubles its step; the line search guards the result.
+        weights = np.ones(self.rows.shape[1])
         while self.iterations < MAX_ITERATIONS:
             if point.residual <= tolerance:
                 return point.dual, point.residual, True
-            step = point.solve(point.gap)
+            step = point.solve(point.gap, weights)
             self.iterations += 1
             following = self._search(point, step)
+            if following is not None:
+                falling = following.slopes < FALLING_SLOPE * point.slopes
+                weights = np.where(falling, weights / 2, 1.0)
             stalled = following is None or following.residual > 0.5 * point.residual
             if stalled and point.residual <= point.rounding_level():
                 return point.dual, point.residual, True
@@ -170,8 +182,10 @@ class _Point:
         self.mirror = mirror
         self.dual = dual
         self._rows = newton.rows
+        self._column_norms = newton.column_norms
         self.clocks = dual @ newton.rows
         self.coefs = mirror.coefs(self.clocks)
+        self.slopes = mirror.slopes(self.clocks)
         with np.errstate(over="ignore", invalid="ignore"):
             self.gap = newton.target - newton.rows @ self.coefs
             conjugate = mirror.conjugate(self.clocks)
@@ -186,13 +200,13 @@ class _Point:
 
     def rounding_level(self) -> float:
         """The residual that rounding of the clocks alone can cause."""
-        moved = self.mirror.slopes(self.clocks) * np.abs(self.clocks)
+        moved = self.slopes * (self._column_norms * float(np.linalg.norm(self.dual)))
         size = float(np.linalg.norm(moved)) + self._size
         return ROUNDING_UNITS * EPS * size / self._size if self._size > 0 else 0.0
 
-    def solve(self, right: Float) -> Float:
-        """Solve with the (slightly shifted) Hessian `rows diag(Ψ') rowsᵀ`."""
-        hessian = (self._rows * self.mirror.slopes(self.clocks)) @ self._rows.T
+    def solve(self, right: Float, weights: Float | float = 1.0) -> Float:
+        """Solve with the (slightly shifted) Hessian `rows diag(weights Ψ') rowsᵀ`."""
+        hessian = (self._rows * (weights * self.slopes)) @ self._rows.T
         diagonal = np.einsum("ii->i", hessian)
         shift = LEVENBERG_SHIFT * float(diagonal.sum())
         if not shift > 0.0:
