@@ -11,10 +11,11 @@ s   the scale of the initialisation
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from limitpoint.arrays import Float
 
-__all__ = ["GrowthTimes", "MirrorMap"]
+__all__ = ["GrowthTimes", "MirrorMap", "MirrorPoint"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,14 @@ class GrowthTimes:
     t_plus: Float
     t_minus: Float
     unit: float
+
+
+class MirrorPoint(NamedTuple):
+    """Everything a solver needs at given clocks: `Ψ(ξ)`, `Ψ'(ξ)` and `Ψ̂(ξ)`."""
+
+    coefs: Float
+    slopes: Float
+    conjugates: Float
 
 
 class MirrorMap(ABC):
@@ -58,16 +67,23 @@ class MirrorMap(ABC):
         """Supremum of each coefficient: ∞, or 0 where it cannot become positive."""
 
     @abstractmethod
+    def evaluate(self, clocks: Float) -> MirrorPoint:
+        """`Ψ`, `Ψ'` and `Ψ̂` together.
+
+        `Ψ̂_i(ξ) = max_β (ξβ − Q_i(β))`. All three overflow to ±∞ and vanish to 0 as floats do.
+        """
+
     def coefs(self, clocks: Float) -> Float:
-        """`β = Ψ(ξ)`. Overflows to ±∞, vanishes to 0 below the smallest float."""
+        """`β = Ψ(ξ)`."""
+        return self.evaluate(clocks).coefs
+
+    def slopes(self, clocks: Float) -> Float:
+        """`Ψ'(ξ)`, the squared norm of the coefficient's gradient in its parameters."""
+        return self.evaluate(clocks).slopes
 
     @abstractmethod
     def signs_and_logs(self, clocks: Float) -> tuple[Float, Float]:
         """Sign and log-modulus of `Ψ(ξ)`, also where float64 cannot hold the value itself."""
-
-    @abstractmethod
-    def slopes(self, clocks: Float) -> Float:
-        """`Ψ'(ξ)`, the squared norm of the coefficient's gradient in its parameters."""
 
     @abstractmethod
     def clocks(self, coefs: Float) -> Float:
@@ -76,10 +92,6 @@ class MirrorMap(ABC):
     @abstractmethod
     def potential(self, coefs: Float) -> Float:
         """`Q_i(β_i)` for each coefficient, normalised by `Q_i(0) = 0`."""
-
-    @abstractmethod
-    def conjugate(self, clocks: Float) -> Float:
-        """`Ψ̂_i(ξ_i) = max_β (ξ_i β − Q_i(β))` for each coefficient."""
 
     @abstractmethod
     def growth_times(self) -> GrowthTimes:

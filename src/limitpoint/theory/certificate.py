@@ -85,7 +85,8 @@ def certify_mirror_limit(
         fit = {"normal equations": _relative(force, steepest * size)}
     basis = _row_space(movable)
     gap = np.abs(coef - mirror.coefs(basis @ (basis.T @ clocks)))
-    primal, conjugate, pairing = mirror.potential(coef), mirror.conjugate(clocks), coef * clocks
+    primal, pairing = mirror.potential(coef), coef * clocks
+    conjugate = mirror.evaluate(clocks).conjugates
     terms = np.abs(primal) + np.abs(conjugate) + np.abs(pairing)
     return Certificate(
         {

@@ -1,6 +1,5 @@
 """Choose the theorem, predict the limit, explain the choice."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,11 +94,10 @@ def predict(problem: Problem) -> Limit:
     [0.0, 0.5]
     """
     _refuse_the_limits(problem)
-    explanation = explain(problem)
-    chosen: Sequence[Theorem] = [t for t in explanation.applicable if t.limit is not None]
-    if not chosen or chosen[0].limit is None:
-        raise NoTheoremApplies(f"no theorem predicts the limit of this problem.\n{explanation!r}")
-    return chosen[0].limit(problem)
+    for theorem in theorems():
+        if theorem.limit is not None and all(c.holds for c in theorem.conditions(problem)):
+            return theorem.limit(problem)
+    raise NoTheoremApplies(f"no theorem predicts the limit of this problem.\n{explain(problem)!r}")
 
 
 def _refuse_the_limits(problem: Problem) -> None:

@@ -1,0 +1,1 @@
+"""Side-by-side ratios against named peers, measured in one run."""

@@ -1,0 +1,33 @@
+"""Run every benchmark and print one table: `python -m benchmarks`."""
+
+import sys
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import predict
+from benchmarks.timing import machine
+
+
+def main() -> int:
+    rows = predict.rows()
+    table = Table(title=f"limitpoint against peers, one run\n{machine()}", title_justify="left")
+    for column in ("job", "peer", "ours [s]", "peer [s]", "ratio", "at least", "error", "peer's"):
+        table.add_column(column)
+    for row in rows:
+        table.add_row(
+            row.job,
+            row.peer,
+            f"{row.seconds:.2e}",
+            f"{row.peer_seconds:.2e}",
+            f"{row.ratio:.0f}×" + ("" if row.passed else "  MISSED"),
+            f"{row.at_least:g}×",
+            f"{row.accuracy:.1e}",
+            f"{row.peer_accuracy:.1e}",
+        )
+    Console(width=130).print(table)
+    return 0 if all(row.passed for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
