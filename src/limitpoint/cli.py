@@ -5,6 +5,7 @@ Exit status: 0 if all went well, 1 if a verdict failed, 2 if the input was bad (
 
 import json
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,8 +31,8 @@ FAILED, BAD_INPUT = 1, 2
 
 app = typer.Typer(
     help="Which solution does a linear neural network reach, and by which path?",
-    no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 console = Console()
@@ -53,7 +54,6 @@ ZeroLast = Annotated[
 ]
 LossFactor = Annotated[float, typer.Option(help="Factor of the loss ½‖Xβ − y‖².")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-Plot = Annotated[Path | None, typer.Option("--plot", help="Write a figure to this file.")]
 TEnd = Annotated[float | None, typer.Option(help="End of the flow (default: convergence).")]
 Parameters = Annotated[
     bool, typer.Option("--parameters", help="Integrate in parameter space instead of sample space.")
@@ -62,16 +62,53 @@ LearningRate = Annotated[float, typer.Option(help="Learning rate of gradient des
 Steps = Annotated[int, typer.Option(help="Number of training steps.")]
 
 
+# What a wrong option or argument raises; the command-line library does not export the class itself.
+USAGE_ERROR: Any = typer.BadParameter.__base__
+
+
 def main() -> None:
     """Run the command, turning bad input into one line and exit status 2."""
     try:
-        app()
+        status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except (LimitpointError, NotImplementedError) as error:
-        typer.echo(f"error: {error}", err=True)
-        sys.exit(BAD_INPUT)
+        message = str(error)
+    except USAGE_ERROR as error:
+        message = error.format_message()
     except OSError as error:
-        typer.echo(f"error: {error.filename}: {error.strerror}", err=True)
-        sys.exit(BAD_INPUT)
+        message = f"{error.filename}: {error.strerror}"
+    else:
+        sys.exit(status if isinstance(status, int) else 0)
+    typer.echo(f"error: {message}", err=True)
+    sys.exit(BAD_INPUT)
+
+
+def _checked_plot(path: Path | None) -> Path | None:
+    """Refuse a figure that could not be written before anything is computed for it."""
+    if path is not None:
+        plot.check_format(path)
+    return path
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"limitpoint {version('limitpoint')}")
+        raise typer.Exit
+
+
+Plot = Annotated[
+    Path | None,
+    typer.Option("--plot", help="Write a figure to this file.", callback=_checked_plot),
+]
+
+
+@app.callback()
+def _options(
+    _: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Which solution does a linear neural network reach, and by which path?"""
 
 
 @app.command("predict")

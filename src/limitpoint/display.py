@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from io import StringIO
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 TEXT_WIDTH = 110
 
@@ -25,15 +26,15 @@ def to_html(text: str) -> str:
     return f"<pre>{html.escape(text)}</pre>"
 
 
-def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """Build a rich table; only its last column is broken into several lines when space is short."""
-    built = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Group:
+    """Build a titled table; only its last column is broken into lines when space is short."""
+    built = Table(box=SIMPLE_HEAD, pad_edge=False)
     for column in columns[:-1]:
         built.add_column(column, no_wrap=True)
     built.add_column(columns[-1], overflow="fold")
     for row in rows:
-        built.add_row(*row)
-    return built
+        built.add_row(*(Text(cell) for cell in row))
+    return Group(Text(title), built)
 
 
 def number(value: float | None) -> str:

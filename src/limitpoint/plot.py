@@ -9,9 +9,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from limitpoint.dynamics import Trajectory
+from limitpoint.errors import LimitpointError
 from limitpoint.theory import Limit
 
-__all__ = ["plot_limit", "plot_trajectory", "save"]
+__all__ = ["check_format", "plot_limit", "plot_trajectory", "save"]
 
 # Okabe–Ito: told apart with any colour vision. Black is kept for the loss.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31")
@@ -94,8 +95,18 @@ def plot_limit(limit: Limit) -> Figure:
     return figure
 
 
+def check_format(path: str | Path) -> None:
+    """Raise an error if figures cannot be written in the format that the file's name asks for."""
+    known = FigureCanvasAgg.get_supported_filetypes()
+    if Path(path).suffix.removeprefix(".") not in known:
+        raise LimitpointError(
+            f"{path}: a figure's name must end in one of {', '.join(sorted(known))}"
+        )
+
+
 def save(figure: Figure, path: str | Path) -> None:
-    """Write a figure, creating its folder."""
+    """Write a figure in the format its name asks for, creating its folder."""
+    check_format(path)
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)

@@ -11,6 +11,7 @@ from scipy.optimize import linprog, minimize
 
 # Norm of the reduced gradient `Nᵀ∇Q` at the answer.
 GRADIENT_TOLERANCE = 1e-11
+POLISHING_STEPS = 5
 
 
 def minimise_potential(X, y, a, b):
@@ -39,9 +40,14 @@ def minimise_potential(X, y, a, b):
         jac=gradient,
         hess=hessian,
         method="trust-exact",
-        options={"gtol": GRADIENT_TOLERANCE, "maxiter": 1000},
     )
-    return particular + basis @ found.x
+    z = found.x
+    # A trust region compares values of the potential, which resolve z to √eps only.
+    for _ in range(POLISHING_STEPS):
+        z = z - np.linalg.solve(hessian(z), gradient(z))
+    if np.linalg.norm(gradient(z)) > GRADIENT_TOLERANCE:
+        raise RuntimeError("the direct minimisation did not converge")
+    return particular + basis @ z
 
 
 def minimise_entropy(X, y, start):

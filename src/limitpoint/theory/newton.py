@@ -99,7 +99,7 @@ def _natural_log_scale(mirror: MirrorMap, data: Whitened) -> float:
     if size == 0.0 or slopes.size == 0:
         return mirror.log_scale
     degree = mirror.degree
-    log_unit = degree / (2 * degree - 2) * math.log(float(np.median(slopes)))
+    log_unit = degree / (2 * degree - 2) * float(np.mean(np.log(slopes)))
     return (math.log(size) - log_unit) / degree
 
 

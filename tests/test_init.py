@@ -1,0 +1,149 @@
+"""The initialisation: constructors, scales, immutability."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+import limitpoint as lp
+from limitpoint.errors import InitError, ScaleNotRepresentable
+
+NETWORK = lp.Diagonal(depth=2)
+TASK = lp.Regression(np.eye(2, 3), [1.0, 2.0])
+
+
+def test_scale_is_one_by_default():
+    init = lp.Init([[1.0, 2.0], [3.0, 4.0]])
+    assert (init.scale, init.log_scale) == (1.0, 0.0)
+    assert [layer.tolist() for layer in init.layers] == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_layers_are_scale_times_direction():
+    init = lp.Init([[1.0, -2.0], [0.0, 0.5]], scale=0.25)
+    assert [layer.tolist() for layer in init.layers] == [[0.25, -0.5], [0.0, 0.125]]
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-3, 1.0, 7.5, 1e150])
+def test_scale_and_its_logarithm_agree(scale):
+    by_scale = lp.Init([[1.0], [0.0]], scale)
+    assert by_scale.log_scale == math.log(scale)
+    by_log = lp.Init([[1.0], [0.0]], log_scale=math.log(scale))
+    # An error of eps in the logarithm is one of eps·|log| in the scale.
+    assert by_log.scale == pytest.approx(scale, rel=1e-15 * (1 + abs(math.log(scale))))
+    assert by_log.is_finite
+    assert by_scale.is_finite
+
+
+@pytest.mark.parametrize(
+    ("given", "scale", "log_scale"),
+    [
+        ({"scale": 0}, 0.0, -math.inf),
+        ({"scale": math.inf}, math.inf, math.inf),
+        ({"log_scale": -math.inf}, 0.0, -math.inf),
+        ({"log_scale": math.inf}, math.inf, math.inf),
+    ],
+)
+def test_the_two_limits(given, scale, log_scale):
+    init = lp.Init([[1.0], [0.0]], **given)
+    assert (init.scale, init.log_scale, init.is_finite) == (scale, log_scale, False)
+    with pytest.raises(ScaleNotRepresentable, match="cannot be held in float64"):
+        init.layers  # noqa: B018
+
+
+@pytest.mark.parametrize("log_scale", [-2302.6, 2302.6])
+def test_scales_that_float64_cannot_hold(log_scale):
+    init = lp.Init([[1.0], [0.0]], log_scale=log_scale)
+    assert init.is_finite
+    assert init.log_scale == log_scale
+    assert init.scale == (0.0 if log_scale < 0 else math.inf)
+    with pytest.raises(ScaleNotRepresentable, match=rf"log_scale={log_scale}"):
+        init.layers  # noqa: B018
+
+
+def test_zeros_of_the_direction_are_zero_at_any_scale():
+    assert lp.Init([[1.0], [0.0]], 1e-300).layers[1].tolist() == [0.0]
+    with pytest.raises(ScaleNotRepresentable, match="cannot be held"):
+        lp.Init([[1.0, 1e-20], [0.0, 0.0]], 1e-300).layers  # noqa: B018
+
+
+def test_random_is_the_seed_and_nothing_else():
+    first, second = (lp.Init.random(NETWORK, TASK, 0.1, seed=3) for _ in range(2))
+    other = lp.Init.random(NETWORK, TASK, 0.1, seed=4)
+    for one, two, three in zip(first.direction, second.direction, other.direction, strict=True):
+        assert one.shape == (3,)
+        np.testing.assert_array_equal(one, two)
+        assert not np.array_equal(one, three)
+
+
+def test_the_direction_does_not_depend_on_the_scale():
+    small = lp.Init.random(NETWORK, TASK, log_scale=-2302.6, seed=3)
+    large = lp.Init.random(NETWORK, TASK, 10.0, seed=3)
+    np.testing.assert_array_equal(small.direction, large.direction)
+
+
+def test_random_is_standard_normal():
+    task = lp.Regression(np.ones((1, 4000)), [1.0])
+    drawn = np.concatenate(lp.Init.random(NETWORK, task, 1.0, seed=0).direction)
+    # Five standard errors of the mean and of the variance.
+    assert abs(drawn.mean()) < 5 / math.sqrt(drawn.size)
+    assert abs(drawn.var() - 1) < 5 * math.sqrt(2 / drawn.size)
+
+
+@pytest.mark.parametrize("depth", [2, 3, 5])
+def test_zero_last(depth):
+    network = lp.Diagonal(depth=depth)
+    init = lp.Init.zero_last(network, TASK, 0.5)
+    *others, last = init.layers
+    assert len(others) == depth - 1
+    assert all(layer.tolist() == [0.5] * 3 for layer in others)
+    assert last.tolist() == [0.0] * 3
+    assert network.coef(init.layers).tolist() == [0.0] * 3
+
+
+def test_zero_last_with_a_direction():
+    init = lp.Init.zero_last(NETWORK, TASK, log_scale=0.0, direction=[1, 2, 3])
+    assert init.direction[0].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_from_layers():
+    init = lp.Init.from_layers([[0.5], [2.0]])
+    assert init.scale == 1.0
+    assert [layer.tolist() for layer in init.layers] == [[0.5], [2.0]]
+
+
+def test_an_init_cannot_be_changed():
+    init = lp.Init([[1.0, 2.0], [3.0, 4.0]])
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign"):
+        init.scale = 2.0
+    with pytest.raises(ValueError, match="read-only"):
+        init.direction[0][0] = 5.0
+
+
+def test_the_direction_is_copied():
+    mine = np.array([1.0, 2.0])
+    init = lp.Init([mine, mine])
+    mine[0] = 99.0
+    assert init.direction[0].tolist() == [1.0, 2.0]
+
+
+def test_a_problem_checks_that_its_parts_fit():
+    with pytest.raises(InitError, match=r"Diagonal\(depth=2\) on 3 features needs"):
+        lp.Problem(NETWORK, lp.Init([[1.0], [1.0]]), TASK)
+    problem = lp.Problem(NETWORK, lp.Init.zero_last(NETWORK, TASK, 0.1), TASK)
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign"):
+        problem.task = TASK
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ({"scale": 0.1}, "scale=0.1"),
+        ({"scale": 0}, "scale=0"),
+        ({"scale": math.inf}, "scale=inf"),
+        ({"log_scale": -2302.6}, "log_scale=-2302.6"),
+    ],
+)
+def test_a_problem_prints_its_scale(given, shown):
+    problem = lp.Problem(NETWORK, lp.Init.zero_last(NETWORK, TASK, **given), TASK)
+    assert repr(problem) == f"Problem(Diagonal(depth=2), {shown}, 2 samples × 3 features)"
