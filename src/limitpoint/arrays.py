@@ -1,5 +1,6 @@
 """Turn what users pass (lists, integers, float32, pandas frames) into checked float64 arrays."""
 
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def as_float_array(
         if np.iscomplexobj(raw):
             raise TypeError
         array = np.array(raw, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise error(
             f"{name} must be an array of real numbers; it could not be read as one"
         ) from None
@@ -46,5 +47,24 @@ def as_float_array(
             f"{name} must be finite; {int((~finite).sum())} entries are not, "
             f"the first at index {where} is {array[where]}"
         )
+    return read_only(array)
+
+
+def as_number(value: Any, rule: str, error: type[LimitpointError]) -> float:
+    """Return `value` as a float, or raise `error` with the rule it breaks."""
+    if isinstance(value, bool) or not isinstance(value, Real) or np.isnan(float(value)):
+        raise error(f"{rule}; it is {value!r}")
+    return float(value)
+
+
+def as_whole_number(value: Any, least: int, name: str, error: type[LimitpointError]) -> int:
+    """Return `value` as an int that is at least `least`, or raise `error` naming `name`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise error(f"{name} must be a whole number, at least {least}; it is {value!r}")
+    return int(value)
+
+
+def read_only(array: Any) -> Any:
+    """Mark an array as read-only and return it: results are immutable values."""
     array.setflags(write=False)
     return array

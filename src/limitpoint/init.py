@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float, as_float_array
+from limitpoint.arrays import Float, as_float_array, as_number, as_whole_number, read_only
 from limitpoint.errors import InitError, ScaleNotRepresentable
 
 if TYPE_CHECKING:
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from limitpoint.tasks import Regression
 
 __all__ = ["Init"]
+
+# exp of this is still finite.
+LARGEST_LOG = 709.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +56,8 @@ class Init:
         *,
         log_scale: float | None = None,
     ) -> None:
+        if not isinstance(direction, Iterable):
+            raise InitError(f"direction must hold one array per layer; it is {direction!r}")
         layers = tuple(
             as_float_array(layer, f"direction[{i}]", InitError, ndim=(1, 2))
             for i, layer in enumerate(direction)
@@ -80,7 +85,7 @@ class Init:
         log_scale: float | None = None,
     ) -> "Init":
         """Draw every entry of the direction from the standard normal distribution."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(as_whole_number(seed, 0, "seed", InitError))
         shapes = network.layer_shapes(task)
         return cls([rng.standard_normal(shape) for shape in shapes], scale, log_scale=log_scale)
 
@@ -104,7 +109,10 @@ class Init:
                 "zero_last needs a network whose layers all have one shape; "
                 f"{network} has layers of shapes {shapes}"
             )
-        common = np.ones(shapes[0]) if direction is None else np.asarray(direction)
+        if direction is None:
+            common = np.ones(shapes[0])
+        else:
+            common = as_float_array(direction, "direction", InitError, ndim=(1, 2))
         layers = [common] * (len(shapes) - 1) + [np.zeros(shapes[-1])]
         return cls(layers, scale, log_scale=log_scale)
 
@@ -123,17 +131,24 @@ class Init:
             If an entry would vanish or overflow in float64, since training from there would be
             training from somewhere else.
         """
-        layers = tuple(self.scale * layer for layer in self.direction)
         tiny = float(np.finfo(np.float64).tiny)
-        for layer, direction in zip(layers, self.direction, strict=True):
-            size = np.abs(layer[direction != 0])
-            if not self.is_finite or (size < tiny).any() or not np.isfinite(size).all():
-                raise ScaleNotRepresentable(
-                    "the initial layers cannot be held in float64 at "
-                    f"log_scale={self.log_scale:.6g} (scale {self.scale:g}); "
-                    "use the flow in sample space, or a scale between 1e-300 and 1e150"
-                )
-        return layers
+        sizes = np.concatenate([np.abs(layer[layer != 0]) for layer in self.direction])
+        if not 0 < self.scale < math.inf or (self.scale * sizes < tiny).any():
+            raise ScaleNotRepresentable(
+                "the initial layers cannot be held in float64 at "
+                f"log_scale={self.log_scale:.6g} (scale {self.scale:g}); "
+                "use the flow in sample space, or a scale between 1e-300 and 1e70"
+            )
+        return tuple(read_only(self.scale * layer) for layer in self.direction)
+
+    def check_products(self, degree: int) -> None:
+        """Raise `ScaleNotRepresentable` if squares of products of `degree` layers overflow."""
+        largest = max(float(np.abs(layer).max(initial=0.0)) for layer in self.direction)
+        if largest > 0 and 2 * degree * (self.log_scale + math.log(2 * largest)) > LARGEST_LOG:
+            raise ScaleNotRepresentable(
+                f"at scale {self.scale:g} (log_scale={self.log_scale:.6g}) the initial loss "
+                f"overflows float64; use a scale below 1e{math.floor(150 / degree)}"
+            )
 
 
 def _both_scales(scale: float | None, log_scale: float | None) -> tuple[float, float]:
@@ -141,11 +156,10 @@ def _both_scales(scale: float | None, log_scale: float | None) -> tuple[float, f
     if scale is not None and log_scale is not None:
         raise InitError("give scale or log_scale, not both")
     if log_scale is not None:
-        log_scale = float(log_scale)
-        if math.isnan(log_scale):
-            raise InitError("log_scale must be a number; it is NaN")
-        return (math.inf if log_scale > 709.0 else math.exp(log_scale)), log_scale
-    scale = 1.0 if scale is None else float(scale)
-    if math.isnan(scale) or scale < 0:
-        raise InitError(f"scale must be a number in [0, inf]; it is {scale}")
+        log_scale = as_number(log_scale, "log_scale must be a number", InitError)
+        return (math.inf if log_scale > LARGEST_LOG else math.exp(log_scale)), log_scale
+    rule = "scale must be a number in [0, inf]"
+    scale = 1.0 if scale is None else as_number(scale, rule, InitError)
+    if scale < 0:
+        raise InitError(f"{rule}; it is {scale}")
     return scale, (-math.inf if scale == 0 else math.log(scale))

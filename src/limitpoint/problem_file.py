@@ -18,14 +18,16 @@ With `kind = "layers"`, `direction` lists one array or file per layer. Paths are
 problem file.
 """
 
+import csv
 import tomllib
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import tomli_w
 
-from limitpoint.arrays import Float
+from limitpoint.arrays import Float, as_float_array
 from limitpoint.errors import LimitpointError, ProblemFileError
 from limitpoint.init import Init
 from limitpoint.networks import Diagonal, Network
@@ -92,7 +94,7 @@ def read_array(source: Any, name: str, folder: Path = Path()) -> Float:
     column names.
     """
     if not isinstance(source, str):
-        return np.asarray(source)
+        return as_float_array(source, name, ProblemFileError, ndim=(0, 1, 2))
     file, _, key = source.partition(".npz:")
     path = folder / (f"{file}.npz" if key else source)
     try:
@@ -113,7 +115,7 @@ def read_array(source: Any, name: str, folder: Path = Path()) -> Float:
         ) from None
     except ProblemFileError:
         raise
-    except ValueError as error:
+    except (ValueError, EOFError, BadZipFile) as error:
         raise ProblemFileError(f"{name}: {path} is not a table of numbers ({error})") from None
     raise ProblemFileError(f"{name}: {path} must be a .csv, .npy or .npz file")
 
@@ -127,22 +129,34 @@ def read_data(X: Any, y: Any, loss_factor: float, folder: Path = Path()) -> Regr
 
 def _read_csv(path: Path) -> Float:
     """Comma-separated numbers, with or without a line of names; one column becomes a vector."""
-    with path.open(encoding="utf-8-sig") as file:
-        first = file.readline()
-    try:
-        [float(cell) for cell in first.split(",")]
-        names = 0
-    except ValueError:
-        names = 1
-    array = np.loadtxt(path, delimiter=",", skiprows=names, ndmin=2, encoding="utf-8-sig")
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        lines = [row for row in csv.reader(file) if row]
+    # A line of names holds no number; a first line that holds some is data with a slip in it.
+    if lines and not any(_is_number(cell) for cell in lines[0]):
+        lines = lines[1:]
+    if not lines:
+        raise ValueError("no data")
+    if len({len(line) for line in lines}) > 1:
+        raise ValueError("its lines have different numbers of cells")
+    array = np.array([[float(cell) for cell in line] for line in lines])
     return array[:, 0] if array.shape[1] == 1 else array
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _problem(content: dict[str, Any], folder: Path) -> Problem:
     for table, keys in content.items():
         if table not in TABLES:
             raise ProblemFileError(f"unknown table [{table}]; known are {', '.join(TABLES)}")
-        unknown = set(keys) - TABLES[table] if isinstance(keys, dict) else {table}
+        if not isinstance(keys, dict):
+            raise ProblemFileError(f"{table} must be a table, [{table}]; it is {keys!r}")
+        unknown = set(keys) - TABLES[table]
         if unknown:
             raise ProblemFileError(
                 f"[{table}] has unknown entries {', '.join(sorted(unknown))}; "

@@ -17,6 +17,10 @@ class Status(Enum):
         "cause: rescale the rows of X or remove nearly dependent ones."
     )
     REACHED_END = "Reached the requested end; the run had not converged by then."
+    STATIONARY = (
+        "Nothing moves: the gradient is exactly zero at the start although the data are not "
+        "fitted. Layers that are all zero are the usual cause."
+    )
     STEP_LIMIT = (
         "Stopped at the limit on the number of integration steps, before convergence. "
         "Ask for an earlier t_end, or allow more with max_steps."

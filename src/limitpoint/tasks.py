@@ -6,10 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float, as_float_array
+from limitpoint.arrays import Float, as_float_array, as_number
 from limitpoint.errors import DataError
 
 __all__ = ["Regression"]
+
+# Squares and products of a few data must neither overflow nor vanish.
+SMALLEST, LARGEST = 1e-75, 1e75
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +56,12 @@ class Regression:
             )
         if targets.ndim == 2 and targets.shape[1] == 0:
             raise DataError(f"y must have at least one output; it has shape {targets.shape}")
-        factor = float(loss_factor)
+        _check_size(matrix, "X")
+        _check_size(targets, "y")
+        rule = "loss_factor must be a positive number"
+        factor = as_number(loss_factor, rule, DataError)
         if not (np.isfinite(factor) and factor > 0):
-            raise DataError(f"loss_factor must be a positive number; it is {loss_factor}")
+            raise DataError(f"{rule}; it is {loss_factor}")
         object.__setattr__(self, "X", matrix)
         object.__setattr__(self, "y", targets)
         object.__setattr__(self, "loss_factor", factor)
@@ -88,3 +94,12 @@ class Regression:
         """`loss_factor · ½‖Xβ − y‖²`; works on NumPy and on traced JAX arrays."""
         residual = self.residual(coef)
         return 0.5 * self.loss_factor * (residual * residual).sum()
+
+
+def _check_size(array: Float, name: str) -> None:
+    largest = float(np.abs(array).max())
+    if largest != 0.0 and not SMALLEST <= largest <= LARGEST:
+        raise DataError(
+            f"{name} must have its largest entry between {SMALLEST:g} and {LARGEST:g} in modulus, "
+            f"or be zero; it is {largest:g}. Rescale {name}"
+        )

@@ -48,10 +48,25 @@ class TestAcceptanceList:
 
     @pytest.mark.parametrize("seed", range(1, 6))
     @pytest.mark.parametrize("log_scale", LOG_SCALES.values(), ids=LOG_SCALES.keys())
-    def test_does_not_depend_on_the_draw(self, log_scale, seed):
-        limit = lp.predict(gaussian_problem(10, 100, seed=10 * seed, log_scale=log_scale))
+    def test_does_not_depend_on_the_draw_nor_on_sparse_targets(self, log_scale, seed):
+        X, _ = gaussian_data(40, 100, 10 * seed)
+        y = np.random.default_rng(seed).standard_normal(40)
+        layers = random_layers(100, seed=seed)
+        limit = lp.predict(diagonal_problem(X, y, *layers, log_scale=log_scale))
         assert limit.certificate.worst <= CERTIFIED
         assert limit.iterations <= ITERATIONS_ALLOWED
+
+    @pytest.mark.parametrize("size", [(1, 1), (2, 2), (3, 5), (10, 10), (30, 31)], ids=str)
+    @pytest.mark.parametrize("log_scale", LOG_SCALES.values(), ids=LOG_SCALES.keys())
+    def test_small_and_square_problems_are_no_harder(self, size, log_scale):
+        """Where few coefficients are free, all must leave a start far larger than the answer."""
+        draws = 60 if size[1] <= 10 else 12
+        failed = []
+        for seed in range(draws):
+            limit = lp.predict(gaussian_problem(*size, seed=seed, log_scale=log_scale))
+            if not limit.certificate.ok or limit.iterations > ITERATIONS_ALLOWED:
+                failed.append((seed, limit.iterations, limit.certificate.worst))
+        assert failed == []
 
     @pytest.mark.parametrize("log_scale", LOG_SCALES.values(), ids=LOG_SCALES.keys())
     def test_takes_under_a_fifth_of_a_second_at_100_by_1000(self, log_scale):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float, as_float_array
+from limitpoint.arrays import Float, as_float_array, as_number
 from limitpoint.dynamics.parameter_flow import flow_in_parameter_space
 from limitpoint.dynamics.sample_flow import flow_in_sample_space
 from limitpoint.dynamics.trajectory import Trajectory
@@ -96,8 +96,11 @@ def _checked_times(
     """Check the requested end and moments."""
     if t_end is not None and times is not None:
         raise LimitpointError("give t_end or times, not both")
-    if t_end is not None and not (np.isfinite(t_end) and t_end >= 0):
-        raise LimitpointError(f"t_end must be a finite time, 0 or later; it is {t_end}")
+    if t_end is not None:
+        rule = "t_end must be a finite time, 0 or later"
+        t_end = as_number(t_end, rule, LimitpointError)
+        if not (np.isfinite(t_end) and t_end >= 0):
+            raise LimitpointError(f"{rule}; it is {t_end}")
     if times is None:
         return t_end, None
     recorded = as_float_array(times, "times", LimitpointError, ndim=(1,))

@@ -12,6 +12,9 @@ __all__ = ["FitGauge"]
 
 # y counts as out of reach when no coefficients come closer to it than this, relative.
 RANGE_TOLERANCE = 1e-10
+# A start far larger than y leaves its rounding errors, some tens of eps, in the fit: so much of it
+# counts as part of y when misfits of 1e-10 are asked for.
+START_WEIGHT = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +36,12 @@ class FitGauge:
         reachable = basis @ (basis.T @ task.y)
         size = float(np.linalg.norm(task.y))
         outside = float(np.linalg.norm(task.y - reachable))
-        unit = max(float(np.linalg.norm(reachable)), float(np.linalg.norm(task.X @ start)))
+        begun = float(np.linalg.norm(np.abs(task.X) @ np.abs(start)))
+        unit = max(float(np.linalg.norm(reachable)), START_WEIGHT * begun)
         return cls(task, basis, unit, outside <= RANGE_TOLERANCE * size)
 
     def misfit(self, coef: Float) -> float:
-        """`‖P(y − Xβ)‖` relative to the larger of the start and the target; P onto the range."""
+        """`‖P(y − Xβ)‖` relative to the reachable part of y; P projects onto the range of X."""
         if self.unit == 0.0:
             return 0.0
         residual = self.basis.T @ (self.task.y - self.task.X @ coef)

@@ -49,9 +49,14 @@ def integrate(
     """
     wanted = None if times is None else np.asarray(times, dtype=np.float64)
     last = t_end if wanted is None else float(wanted.max())
-    if start.size == 0 or last == 0.0:
+    arrived_at_start = misfit(start) <= misfit_tolerance
+    if last == 0.0 or not np.any(velocity(start)):
         recorded = np.zeros(1) if wanted is None else wanted
-        return Integration(recorded, np.tile(start, (len(recorded), 1)), arrived)
+        if arrived_at_start:
+            status = arrived
+        else:
+            status = Status.REACHED_END if last == 0.0 else Status.STATIONARY
+        return Integration(recorded, np.tile(start, (len(recorded), 1)), status)
     solver = LSODA(
         lambda _, state: velocity(state),
         0.0,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import jax
 import numpy as np
 
+from limitpoint.arrays import as_number
 from limitpoint.errors import LimitpointError
 from limitpoint.problem import Problem
 
@@ -42,10 +43,11 @@ class GD(Optimiser):
     learning_rate: float
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.learning_rate) and self.learning_rate > 0):
-            raise LimitpointError(
-                f"learning_rate must be a positive number; it is {self.learning_rate}"
-            )
+        rule = "learning_rate must be a positive number"
+        rate = as_number(self.learning_rate, rule, LimitpointError)
+        if not (np.isfinite(rate) and rate > 0):
+            raise LimitpointError(f"{rule}; it is {rate}")
+        object.__setattr__(self, "learning_rate", rate)
 
     @property
     def time_per_step(self) -> float:

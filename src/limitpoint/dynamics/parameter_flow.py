@@ -32,6 +32,7 @@ class _Chart:
     coefs: Callable[[Float], Float]
     signs_and_logs: Callable[[Float], tuple[Float | None, Float | None]]
     layers: Callable[[Float], tuple[Float, ...]]
+    movable: Float | None = None  # None: not known to be fewer than all
 
 
 def flow_in_parameter_space(
@@ -46,7 +47,7 @@ def flow_in_parameter_space(
     growth = problem.network.growth_coordinates(problem.init)
     chart = _plain_chart(problem) if growth is None else _growth_chart(problem, growth)
     task = problem.task
-    gauge = FitGauge.of(task, chart.coefs(chart.start))
+    gauge = FitGauge.of(task, chart.coefs(chart.start), chart.movable)
     found = integrate(
         chart.velocity,
         chart.jacobian,
@@ -102,6 +103,7 @@ def _growth_chart(problem: Problem, growth: GrowthCoordinates) -> _Chart:
         coefs=growth.coefs,
         signs_and_logs=growth.signs_and_logs,
         layers=growth.layers,
+        movable=growth.movable,
     )
 
 
@@ -109,6 +111,7 @@ def _plain_chart(problem: Problem) -> _Chart:
     """The parameters as they are, differentiated by JAX."""
     task, network = problem.task, problem.network
     layers = problem.init.layers
+    problem.init.check_products(network.degree)
     shapes = [layer.shape for layer in layers]
     cuts = np.cumsum([layer.size for layer in layers])[:-1]
 

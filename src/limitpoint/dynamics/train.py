@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rich.console import Console
 from rich.progress import Progress
 
-from limitpoint.arrays import Float
+from limitpoint.arrays import Float, as_whole_number
 from limitpoint.dynamics.gauge import FitGauge
 from limitpoint.dynamics.optimisers import Layers, Optimiser
 from limitpoint.dynamics.trajectory import Trajectory
@@ -63,11 +63,11 @@ def train(
     >>> lp.train(problem, lp.GD(learning_rate=1e-2), steps=5000).coef.round(6).tolist()
     [1e-06, 0.5]
     """
-    if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
-        raise LimitpointError(f"steps must be a whole number, at least 1; it is {steps!r}")
-    schedule = _schedule(int(steps), record)
+    steps = as_whole_number(steps, 1, "steps", LimitpointError)
+    schedule = _schedule(steps, record)
     start = problem.init.layers
-    with jax.enable_x64(True), _bar(int(steps), progress) as advance_bar:
+    problem.init.check_products(problem.network.degree)
+    with jax.enable_x64(True), _bar(steps, progress) as advance_bar:
         kept = _run(problem, optimiser, start, schedule, advance_bar)
     layers = tuple(np.stack([np.asarray(record[i]) for record in kept]) for i in range(len(start)))
     return _as_trajectory(problem, optimiser, schedule[: len(kept)], layers)

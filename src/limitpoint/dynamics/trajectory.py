@@ -8,7 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from rich.console import Group
 
-from limitpoint.arrays import Float
+from limitpoint.arrays import Float, read_only
 from limitpoint.display import number, table, to_html, to_text
 from limitpoint.status import Status
 
@@ -72,6 +72,8 @@ class Trajectory:
             data["dual"] = (("time", "sample"), duals)
         if steps is not None:
             data = data.assign_coords(step=("time", steps))
+        for variable in data.variables.values():
+            read_only(variable.values)
         return cls(data, status, kind)
 
     @property

@@ -27,6 +27,9 @@ __all__ = ["ExponentialMap"]
 # lost when the start is far larger than the change; above it the two forms are equally accurate.
 SMALL_CLOCK = 0.5
 
+# exp of this is still a normal number, to full precision.
+SMALLEST_LOG = -700.0
+
 # sinh and cosh of this argument are still finite, and asinh(x) = log(2x) to the last bit above it.
 LARGE_ARGUMENT = 350.0
 
@@ -140,7 +143,8 @@ class ExponentialMap(MirrorMap):
             both = (np.sign(coefs) * asinh - centre) / 2
             start = np.exp(shift) * self.start
             near = _asinh_difference(coefs, start, np.exp(log_half_delta)) / 2
-            both = np.where(np.abs(both) < SMALL_CLOCK, near, both)
+            held = log_half_delta > SMALLEST_LOG  # else Δ vanishes, and with it the difference
+            both = np.where((np.abs(both) < SMALL_CLOCK) & held, near, both)
             rising = (log_abs - shift) / 2 - self.log_plus
             falling = self.log_minus - (log_abs - shift) / 2
         no_plus, no_minus = self.plus == 0, self.minus == 0

@@ -25,6 +25,11 @@ class GrowthCoordinates(ABC):
     def dimension(self) -> int:
         """Length of the state."""
 
+    @property
+    @abstractmethod
+    def movable(self) -> Float:
+        """One for each coefficient that can move, zero for each that never will."""
+
     @abstractmethod
     def velocity(self, pull: Float) -> Float:
         """Velocity of the state when the coefficients are pulled by `−∇_β loss`."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.errors import NetworkError, ScaleNotRepresentable
+from limitpoint.arrays import Float, as_whole_number
+from limitpoint.errors import NetworkError
 from limitpoint.init import Init
 from limitpoint.mirror import ExponentialMap, MirrorMap
 from limitpoint.networks.base import GrowthCoordinates, Network
@@ -40,8 +40,8 @@ class Diagonal(Network):
     depth: int = 2
 
     def __post_init__(self) -> None:
-        if isinstance(self.depth, bool) or not isinstance(self.depth, int) or self.depth < 2:
-            raise NetworkError(f"depth must be a whole number, at least 2; it is {self.depth!r}")
+        depth = as_whole_number(self.depth, 2, "depth", NetworkError)
+        object.__setattr__(self, "depth", depth)
 
     @property
     def degree(self) -> int:
@@ -70,7 +70,7 @@ class Diagonal(Network):
         """The exponential map at depth 2."""
         if self.depth != 2:
             return None
-        self._check_size(init)
+        init.check_products(self.degree)
         a, b = init.direction
         return ExponentialMap.from_layers(a, b, init.log_scale)
 
@@ -84,16 +84,8 @@ class Diagonal(Network):
         """Log-growth of the layers' sums and differences at depth 2."""
         if self.depth != 2:
             return None
-        self._check_size(init)
+        init.check_products(self.degree)
         return SumsAndDifferences.of(init)
-
-    def _check_size(self, init: Init) -> None:
-        largest = max(float(np.abs(layer).max()) for layer in init.direction)
-        if largest > 0 and self.degree * (init.log_scale + np.log(2 * largest)) > LARGEST_LOG:
-            raise ScaleNotRepresentable(
-                f"at scale {init.scale:g} the initial coefficients overflow float64; "
-                "use a scale below 1e150"
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,9 +118,15 @@ class SumsAndDifferences(GrowthCoordinates):
         """Two numbers per coefficient."""
         return 2 * len(self.sum_sign)
 
+    @property
+    def movable(self) -> Float:
+        """Zero where both layers start at zero."""
+        return (np.isfinite(self.sum_log) | np.isfinite(self.difference_log)).astype(np.float64)
+
     def velocity(self, pull: Float) -> Float:
         """`(u, −u)`."""
-        return np.concatenate([pull, -pull])
+        moved = pull * self.movable
+        return np.concatenate([moved, -moved])
 
     def coefs(self, states: Float) -> Float:
         """`((a+b)² − (a−b)²)/4`."""

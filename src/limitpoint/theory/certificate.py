@@ -4,7 +4,9 @@ They are computed from the answer (coefficients and clocks) and the data alone; 
 over from the solver. All residuals are relative to a stated scale and dimensionless.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -29,8 +31,11 @@ START_WEIGHT = 1e-5
 class Certificate:
     """Named residuals, each at most `tolerance` when the answer is right."""
 
-    residuals: dict[str, float]
+    residuals: Mapping[str, float]
     tolerance: float = CERTIFICATE_TOLERANCE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "residuals", MappingProxyType(dict(self.residuals)))
 
     @property
     def ok(self) -> bool:

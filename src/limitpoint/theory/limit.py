@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from rich.console import Group
 
-from limitpoint.arrays import Float
+from limitpoint.arrays import Float, read_only
 from limitpoint.display import number, table, to_html, to_text
 from limitpoint.status import Status
 from limitpoint.theory.certificate import Certificate
@@ -58,6 +58,10 @@ class Limit:
     status: Status
     iterations: int
 
+    def __post_init__(self) -> None:
+        for array in (self.coef, self.signs, self.log_abs_coef, self.clocks, self.dual):
+            read_only(array)
+
     def to_xarray(self) -> xr.Dataset:
         """As a labelled data set."""
         return xr.Dataset(
@@ -100,7 +104,7 @@ class Limit:
             (
                 str(i),
                 f"{self.coef[i]:.9g}",
-                f"{'-' if self.signs[i] < 0 else ''}10^{self.log_abs_coef[i] / np.log(10):.2f}",
+                _size(self.signs[i], self.log_abs_coef[i]),
             )
             for i in order
         ]
@@ -118,3 +122,10 @@ class Limit:
 
     def _repr_html_(self) -> str:
         return to_html(repr(self))
+
+
+def _size(sign: float, log_modulus: float) -> str:
+    """A power of ten, also for what float64 cannot hold."""
+    if np.isneginf(log_modulus):
+        return "0"
+    return f"{'-' if sign < 0 else ''}10^{log_modulus / np.log(10):.2f}"

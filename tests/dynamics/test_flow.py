@@ -1,0 +1,441 @@
+"""Exact gradient flow: against brute force, between spaces, at any scale, and its statuses."""
+
+import time
+
+import numpy as np
+import pytest
+
+import limitpoint as lp
+from tests.oracles.brute_flow import flow_coefs, flow_layers
+from tests.theory.problems import (
+    LOG_OF_1E_MINUS_1000,
+    diagonal_problem,
+    gaussian_data,
+    gaussian_problem,
+    random_layers,
+)
+
+EPS = np.finfo(np.float64).eps
+RTOL = lp.SampleSpace().rtol
+# Local errors accumulate: a hundred of them (STYLE.md), relative to the size of the solution.
+ACCUMULATED = 100 * RTOL
+SPACES = [lp.SampleSpace(), lp.ParameterSpace()]
+SPACE_IDS = ["sample", "parameter"]
+FLOW_LOG_SCALES = {
+    **{f"{s:g}": float(np.log(s)) for s in (1.0, 1e-2, 1e-10, 1e-100)},
+    "1e-1000": LOG_OF_1E_MINUS_1000,
+}
+
+
+def small_problem(scale=0.3, depth=2, loss_factor=1.0, seed=0):
+    X, y = gaussian_data(3, 6, seed)
+    layers = random_layers(6, depth, seed=seed + 20)
+    return diagonal_problem(X, y, *layers, scale=scale, loss_factor=loss_factor)
+
+
+def tolerance(problem, coefs, clocks):
+    """A local error enters through the clocks: relative to coefficients and start, times 1 + |ξ|."""
+    start = np.abs(problem.network.coef(problem.init.layers)).max()
+    return ACCUMULATED * (1 + np.abs(clocks).max()) * (np.abs(coefs).max() + start)
+
+
+@pytest.fixture(params=SPACES, ids=SPACE_IDS)
+def space(request):
+    return request.param
+
+
+class TestAgainstBruteForce:
+    @pytest.mark.parametrize("scale", [2.0, 0.3, 0.02])
+    @pytest.mark.parametrize("loss_factor", [1.0, 2.0])
+    def test_along_time(self, space, scale, loss_factor):
+        problem = small_problem(scale, loss_factor=loss_factor)
+        times = np.array([0.0, 0.01, 0.1, 0.3, 1.0, 2.0, 5.0, 10.0])
+        run = lp.flow(problem, times=times, space=space)
+        task = problem.task
+        expected = flow_coefs(task.X, task.y, problem.init.layers, times, loss_factor)
+        clocks = lp.predict(problem).clocks
+        np.testing.assert_array_equal(run.times, times)
+        atol = tolerance(problem, expected, clocks)
+        np.testing.assert_allclose(run.coefs, expected, rtol=0, atol=atol)
+
+    def test_layers_along_time(self, space):
+        problem = small_problem()
+        times = np.linspace(0, 5, 11)
+        run = lp.flow(problem, times=times, space=space)
+        task = problem.task
+        expected = flow_layers(task.X, task.y, problem.init.layers, times)
+        # As for the coefficients; layers are of order 1.
+        atol = tolerance(problem, expected, lp.predict(problem).clocks)
+        for j, layer in enumerate(run.layers):
+            np.testing.assert_allclose(layer, expected[:, j], rtol=0, atol=atol)
+
+    @pytest.mark.parametrize("depth", [3, 4])
+    def test_deeper_networks_in_plain_coordinates(self, depth):
+        problem = small_problem(scale=0.8, depth=depth)
+        times = np.linspace(0, 10, 21)
+        run = lp.flow(problem, times=times)
+        task = problem.task
+        expected = flow_coefs(task.X, task.y, problem.init.layers, times)
+        assert run.kind == "gradient flow in parameter space"
+        # No clocks at hand: deep layers of order 1 run for times of order 10.
+        atol = tolerance(problem, expected, np.array([10.0]))
+        np.testing.assert_allclose(run.coefs, expected, rtol=0, atol=atol)
+
+    def test_deeper_networks_fit_the_data_by_themselves(self):
+        problem = small_problem(scale=0.8, depth=3)
+        run = lp.flow(problem)
+        assert run.status is lp.Status.CONVERGED
+        misfit = np.linalg.norm(problem.task.residual(run.coef))
+        start = problem.task.X @ problem.network.coef(problem.init.layers)
+        unit = max(np.linalg.norm(problem.task.y), np.linalg.norm(start))
+        assert misfit <= lp.ParameterSpace().misfit_tolerance * unit
+
+
+class TestBetweenSpaces:
+    @pytest.mark.parametrize("log_scale", FLOW_LOG_SCALES.values(), ids=FLOW_LOG_SCALES.keys())
+    def test_sample_and_parameter_space_agree_along_time(self, log_scale):
+        problem = gaussian_problem(5, 12, log_scale=log_scale)
+        own = lp.flow(problem)
+        # Moments between the integrator's own steps, on the way and at the end.
+        times = (own.times[1:] + own.times[:-1])[:: max(1, len(own.times) // 20)] / 2
+        sample, parameter = (lp.flow(problem, times=times, space=space) for space in SPACES)
+        clocks = np.abs(sample.duals @ problem.task.X)
+        # A relative error RTOL per step of clocks up to ξ moves a coefficient by twice that of
+        # its slope; slopes are at most twice the largest coefficient, plus the start.
+        a, b = problem.init.direction
+        start = np.exp(2 * log_scale) * (a**2 + b**2).max()
+        slope = 2 * np.abs(sample.coefs).max() + start
+        atol = ACCUMULATED * (1 + clocks.max()) * slope
+        np.testing.assert_allclose(sample.coefs, parameter.coefs, rtol=0, atol=atol)
+
+    def test_losses_belong_to_the_coefficients(self, space):
+        problem = small_problem()
+        run = lp.flow(problem, space=space)
+        expected = [problem.task.loss(coef) for coef in run.coefs]
+        np.testing.assert_array_equal(run.losses, expected)
+
+    def test_duals_are_the_integral_of_the_residual(self):
+        problem = small_problem(loss_factor=2.0)
+        times = np.linspace(0, 3, 2001)
+        run = lp.flow(problem, times=times)
+        residuals = 2.0 * (problem.task.y - run.coefs @ problem.task.X.T)
+        steps = np.diff(times)[:, None] * (residuals[1:] + residuals[:-1]) / 2
+        # Trapezoidal rule: h²/12 · T · max |r''|, measured by second differences.
+        bend = np.abs(np.diff(residuals, 2, axis=0)).max()
+        found = run.duals[-1] - run.duals[0]
+        np.testing.assert_allclose(found, steps.sum(axis=0), atol=len(times) * steps.shape[1] * bend)
+
+
+class TestEndsAtThePrediction:
+    """The list in the issue: 20×50, five scales, 1e-6 relative, under two seconds."""
+
+    @pytest.mark.parametrize("log_scale", FLOW_LOG_SCALES.values(), ids=FLOW_LOG_SCALES.keys())
+    def test_at_any_scale(self, space, log_scale):
+        problem = gaussian_problem(20, 50, log_scale=log_scale)
+        start = time.perf_counter()
+        run = lp.flow(problem, space=space)
+        duration = time.perf_counter() - start
+        limit = lp.predict(problem)
+        assert run.status is lp.Status.CONVERGED
+        assert np.linalg.norm(run.coef - limit.coef) <= 1e-6 * np.linalg.norm(limit.coef)
+        assert duration < 2.0
+
+    @pytest.mark.parametrize("log_scale", FLOW_LOG_SCALES.values(), ids=FLOW_LOG_SCALES.keys())
+    def test_dormant_coefficients_too(self, log_scale):
+        problem = gaussian_problem(5, 12, log_scale=log_scale)
+        run, limit = lp.flow(problem), lp.predict(problem)
+        visible = np.abs(limit.coef) > 1e-3
+        np.testing.assert_array_equal(run.signs[-1][visible], limit.signs[visible])
+        # Moduli of logarithms up to 4605; the duals of both end points agree only as far as the
+        # data pin them down, so that a coefficient smaller than the misfit is known to its order.
+        misfit = np.log(lp.SampleSpace().misfit_tolerance)
+        sizeable = limit.log_abs_coef > misfit / 2
+        np.testing.assert_allclose(
+            run.log_abs_coefs[-1][sizeable], limit.log_abs_coef[sizeable], atol=1e-2
+        )
+
+
+class TestSaddles:
+    """zhao Eq. (7) at 10^-1000: three plateaus, at the times of Algorithm 1."""
+
+    log_scale = -2302.6
+    saddles = np.array([[0.8, 0, 0, 0], [0, 0, 1.4, 0], [0, 0, 10 / 7, -10 / 49]])
+    waits = np.array([1.0, 3.0, 80 / 49])
+    task = lp.examples.zhao_eq7()
+
+    def problem(self, log_scale=None):
+        network = lp.Diagonal(2)
+        init = lp.Init.zero_last(network, self.task, log_scale=log_scale or self.log_scale)
+        return lp.Problem(network, init, self.task)
+
+    def jumps(self, log_scale):
+        """Times at which the saddles are reached, to leading order."""
+        return -log_scale * np.cumsum(self.waits) / self.task.loss_factor
+
+    def test_plateaus_are_the_saddles(self, space):
+        jumps = self.jumps(self.log_scale)
+        middles = np.append((jumps[1:] + jumps[:-1]) / 2, 1.2 * jumps[-1])
+        run = lp.flow(self.problem(), times=middles, space=space)
+        # In the middle of a plateau all that is not of the saddle is a power of 10^-1000.
+        np.testing.assert_allclose(run.coefs, self.saddles, rtol=0, atol=ACCUMULATED)
+
+    def test_nothing_is_visible_before_the_first_jump(self, space):
+        run = lp.flow(self.problem(), times=[0.5 * self.jumps(self.log_scale)[0]], space=space)
+        np.testing.assert_array_equal(run.coefs, 0.0)
+
+    def test_jump_times_grow_by_the_waits_per_unit_of_log_scale(self):
+        """Each jump is at `log(1/s) Σδ / loss_factor + constant`: a regression gives Σδ exactly."""
+        log_scales = np.array([-600.0, -1200.0, -2302.6])
+        crossings = np.array([self.crossings(log_scale) for log_scale in log_scales])
+        slopes = np.polyfit(-log_scales, crossings, 1)[0]
+        expected = np.cumsum(self.waits) / self.task.loss_factor
+        # Time errors: accumulated RTOL relative, and the location of the crossing below.
+        np.testing.assert_allclose(slopes, expected, rtol=ACCUMULATED + 1e-9)
+
+    def crossings(self, log_scale):
+        """Times at which β₀, β₂, β₃ pass half of their first plateau, by repeated zooming in."""
+        halves = [(0, 0.4), (2, 0.7), (3, -5 / 49)]
+        return [
+            self.crossing(log_scale, jump, feature, half)
+            for jump, (feature, half) in zip(self.jumps(log_scale), halves, strict=True)
+        ]
+
+    def crossing(self, log_scale, jump, feature, half):
+        problem = self.problem(log_scale)
+        low, high = jump - 100, jump + 100
+        while high - low > 1e-9 * jump:
+            times = np.linspace(low, high, 201)
+            values = np.abs(lp.flow(problem, times=times).coefs[:, feature])
+            after = int(np.argmax(values > abs(half)))
+            low, high = times[after - 1], times[after]
+        return high
+
+    def test_dormant_coefficients_follow_the_closed_form_before_the_first_jump(self, space):
+        """With β = 0 the pull is constant: ξ = 2tXᵀy and β = ½s² sinh 2ξ."""
+        times = np.array([1.0, 50.0, 400.0, 1000.0])
+        run = lp.flow(self.problem(), times=times, space=space)
+        clocks = np.abs(2.0 * times[:, None] * (self.task.X.T @ self.task.y))
+        pulled = clocks[0] > 0
+        expected = 2 * self.log_scale + 2 * clocks + np.log(-np.expm1(-4 * clocks[:, pulled])).sum()
+        expected = (2 * self.log_scale + 2 * clocks)[:, pulled] + np.log(
+            -np.expm1(-4 * clocks[:, pulled])
+        )
+        expected -= np.log(4.0)
+        np.testing.assert_array_equal(run.signs[:, pulled], 1.0)
+        # Logarithms of modulus 4605 at RTOL.
+        atol = ACCUMULATED * abs(2 * self.log_scale)
+        np.testing.assert_allclose(run.log_abs_coefs[:, pulled], expected, rtol=0, atol=atol)
+
+    def test_dormant_coefficients_grow_at_the_pull_of_the_plateau(self, space):
+        """On a plateau `d log|β_i|/dt = 2 · loss_factor · u_i · sign ξ_i`, u the pull there."""
+        jumps = self.jumps(self.log_scale)
+        times = np.linspace(0.7 * jumps[0] + 0.3 * jumps[1], 0.3 * jumps[0] + 0.7 * jumps[1], 5)
+        run = lp.flow(self.problem(), times=times, space=space)
+        pull = 2.0 * self.task.X.T @ (self.task.y - self.task.X @ self.saddles[0])
+        dormant = [1, 2, 3]
+        rates = np.polyfit(times, run.log_abs_coefs[:, dormant], 1)[0]
+        expected = 2 * pull[dormant] * run.signs[0, dormant]
+        # The residual of the plateau is right to 100 RTOL.
+        np.testing.assert_allclose(rates, expected, rtol=0, atol=10 * ACCUMULATED)
+
+    def test_dormant_coefficients_sit_where_algorithm_1_puts_their_clocks(self, space):
+        """In the middle of plateau 1: ξ = log(1/s)(s⁽¹⁾ + ½δ₂ u⁽¹⁾), up to a constant."""
+        length = -self.log_scale
+        jumps = self.jumps(self.log_scale)
+        run = lp.flow(self.problem(), times=[jumps[:2].mean()], space=space)
+        X, y = self.task.X, self.task.y
+        positions = X.T @ y * self.waits[0]
+        positions += X.T @ (y - X @ self.saddles[0]) * self.waits[1] / 2
+        expected = -2 * length + 2 * length * np.abs(positions)
+        dormant = [1, 2, 3]
+        # The jump takes a time of order 1 (logarithms of values of order 1), not of order length.
+        found = run.log_abs_coefs[0, dormant]
+        np.testing.assert_allclose(found, expected[dormant], rtol=0, atol=10)
+        np.testing.assert_array_equal(run.signs[0, dormant], np.sign(positions[dormant]))
+
+
+class TestLossFactor:
+    @pytest.mark.parametrize("factor", [0.1, 2.0, 50.0])
+    def test_only_rescales_time(self, space, factor):
+        times = np.linspace(0, 8, 17)
+        once = lp.flow(small_problem(), times=times, space=space)
+        scaled = lp.flow(small_problem(loss_factor=factor), times=times / factor, space=space)
+        atol = tolerance(small_problem(), once.coefs, lp.predict(small_problem()).clocks)
+        np.testing.assert_allclose(scaled.coefs, once.coefs, rtol=0, atol=atol)
+        np.testing.assert_allclose(
+            scaled.losses, factor * once.losses, rtol=0, atol=factor * once.losses[0] * atol
+        )
+
+
+class TestTimesAndEnds:
+    def test_t_end_is_the_last_time(self, space):
+        run = lp.flow(small_problem(), t_end=0.7, space=space)
+        assert run.times[0] == 0.0
+        assert run.times[-1] == 0.7
+        assert run.status is lp.Status.REACHED_END
+
+    def test_a_late_t_end_has_converged(self, space):
+        run = lp.flow(small_problem(), t_end=1e3, space=space)
+        assert run.times[-1] == 1e3
+        assert run.status is lp.Status.CONVERGED
+
+    def test_t_end_zero_is_the_start(self, space):
+        problem = small_problem()
+        run = lp.flow(problem, t_end=0.0, space=space)
+        np.testing.assert_array_equal(run.times, [0.0])
+        start = problem.network.coef(problem.init.layers)
+        np.testing.assert_allclose(run.coef, start, rtol=16 * EPS)
+        assert run.status is lp.Status.REACHED_END
+
+    def test_times_need_not_contain_the_start(self, space):
+        run = lp.flow(small_problem(), times=[0.5, 0.6], space=space)
+        np.testing.assert_array_equal(run.times, [0.5, 0.6])
+        assert run.coefs.shape == (2, 6)
+
+    def test_dense_output_equals_a_finer_run(self, space):
+        times = np.linspace(0, 8, 200)
+        problem = small_problem()
+        coarse = lp.flow(problem, times=times, space=space)
+        fine = lp.flow(problem, times=times, space=type(space)(rtol=1e-12))
+        atol = tolerance(problem, fine.coefs, lp.predict(problem).clocks)
+        np.testing.assert_allclose(coarse.coefs, fine.coefs, rtol=0, atol=atol)
+
+    def test_dense_output_passes_through_the_integrator_s_own_steps(self, space):
+        problem = small_problem()
+        own = lp.flow(problem, t_end=8.0, space=space)
+        asked = lp.flow(problem, times=own.times, space=space)
+        atol = tolerance(problem, own.coefs, lp.predict(problem).clocks)
+        np.testing.assert_allclose(asked.coefs, own.coefs, rtol=0, atol=atol)
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ({"times": [0.0, -1.0]}, "times must be increasing"),
+            ({"times": [-1.0, 1.0]}, "times must be increasing, 0 or later"),
+            ({"times": [1.0, 1.0]}, "times must be increasing"),
+            ({"times": []}, "and not empty"),
+            ({"times": [0.0, np.nan]}, "times must be finite"),
+            ({"times": [[0.0, 1.0]]}, "times must have 1 dimension"),
+            ({"times": [1.0], "t_end": 1.0}, "give t_end or times, not both"),
+            ({"t_end": -1.0}, "t_end must be a finite time"),
+            ({"t_end": np.inf}, "t_end must be a finite time"),
+            ({"t_end": np.nan}, "t_end must be a finite time"),
+        ],
+    )
+    def test_bad_times(self, arguments, message):
+        with pytest.raises(lp.errors.LimitpointError, match=message):
+            lp.flow(small_problem(), **arguments)
+
+
+class TestStatuses:
+    def test_converged_stops_by_itself(self, space):
+        run = lp.flow(small_problem(), space=space)
+        assert run.status is lp.Status.CONVERGED
+        assert run.status.ok
+
+    def test_step_limit(self, space):
+        run = lp.flow(small_problem(), space=type(space)(max_steps=5))
+        assert run.status is lp.Status.STEP_LIMIT
+        assert not run.status.ok
+        assert len(run.times) == 6
+
+    def test_step_limit_keeps_the_times_that_were_reached(self, space):
+        times = np.linspace(0, 8, 1000)
+        run = lp.flow(small_problem(), times=times, space=type(space)(max_steps=20))
+        assert run.status is lp.Status.STEP_LIMIT
+        assert 0 < len(run.times) < 1000
+        np.testing.assert_array_equal(run.times, times[: len(run.times)])
+
+    def test_least_squares(self, space):
+        rng = np.random.default_rng(3)
+        X, y = rng.standard_normal((8, 3)), rng.standard_normal(8)
+        run = lp.flow(diagonal_problem(X, y, *random_layers(3)), space=space)
+        assert run.status is lp.Status.LEAST_SQUARES
+        expected = np.linalg.lstsq(X, y, rcond=None)[0]
+        # The misfit tolerance, relative to y or the start, over the smallest singular value.
+        start = X @ np.prod(random_layers(3), axis=0)
+        unit = max(np.linalg.norm(y), np.linalg.norm(start))
+        atol = space.misfit_tolerance * unit / np.linalg.svd(X)[1][-1]
+        np.testing.assert_allclose(run.coef, expected, rtol=0, atol=atol)
+
+    def test_a_frozen_coefficient_that_is_needed_leaves_least_squares(self, space):
+        X, y = np.array([[1.0, 1.0], [1.0, -1.0]]), np.array([1.0, 0.0])
+        problem = diagonal_problem(X, y, [1.0, 0.0], [0.5, 0.0])
+        run = lp.flow(problem, space=type(space)(max_steps=3000))
+        assert run.status is lp.Status.LEAST_SQUARES
+        np.testing.assert_allclose(run.coef, [0.5, 0.0], atol=space.misfit_tolerance)
+
+    def test_zero_targets_from_a_zero_start_have_arrived(self, space):
+        X, _ = gaussian_data(3, 6)
+        run = lp.flow(diagonal_problem(X, np.zeros(3), np.ones(6), np.zeros(6)), space=space)
+        assert run.status is lp.Status.CONVERGED
+        np.testing.assert_array_equal(run.coef, 0.0)
+
+    def test_a_matrix_of_zeros_moves_nothing(self, space):
+        a, b = random_layers(4)
+        run = lp.flow(diagonal_problem(np.zeros((2, 4)), np.zeros(2), a, b), space=space)
+        np.testing.assert_allclose(run.coef, a * b, rtol=16 * EPS)
+
+    @pytest.mark.parametrize("scale", [0.0, np.inf])
+    def test_the_limits_have_no_flow(self, scale):
+        problem = diagonal_problem(*gaussian_data(3, 6), *random_layers(6), scale=scale)
+        with pytest.raises(NotImplementedError, match="flow needs a positive, finite scale"):
+            lp.flow(problem)
+
+    def test_sample_space_needs_a_mirror_map(self):
+        with pytest.raises(lp.errors.InitError, match=r"no mirror map; use space=ParameterSpace"):
+            lp.flow(small_problem(depth=3), space=lp.SampleSpace())
+
+    def test_plain_coordinates_need_representable_layers(self):
+        problem = diagonal_problem(*gaussian_data(3, 6), *random_layers(6, 3), log_scale=-2302.6)
+        with pytest.raises(lp.errors.ScaleNotRepresentable, match="cannot be held in float64"):
+            lp.flow(problem)
+
+
+class TestConservation:
+    @pytest.mark.parametrize("log_scale", FLOW_LOG_SCALES.values(), ids=FLOW_LOG_SCALES.keys())
+    def test_differences_of_squares_stay(self, space, log_scale):
+        problem = gaussian_problem(5, 12, log_scale=log_scale)
+        run = lp.flow(problem, space=space)
+        clocks = np.abs(lp.predict(problem).clocks).max()
+        assert lp.drift(problem.network, run).relative <= ACCUMULATED * (1 + clocks)
+
+    @pytest.mark.parametrize("depth", [3, 4])
+    def test_differences_of_squares_stay_in_deeper_networks(self, depth):
+        problem = small_problem(scale=0.8, depth=depth)
+        run = lp.flow(problem, t_end=10.0)
+        moved = lp.drift(problem.network, run)
+        assert 0 < moved.relative <= 10 * ACCUMULATED
+        assert moved.total >= moved.relative * max((layer**2).max() for layer in run.layers)
+
+    def test_drift_is_measured(self):
+        """A record whose invariant a₂² − a₁² moves from 0 to 3, relative to the square 4."""
+        run = lp.train(small_problem(), lp.GD(1e-9), steps=1)
+        layers = (np.array([[1.0], [1.0]]), np.array([[1.0], [2.0]]))
+        moved = type(run).build(
+            kind="made up",
+            status=lp.Status.REACHED_END,
+            times=np.array([0.0, 1.0]),
+            coefs=layers[0] * layers[1],
+            losses=np.zeros(2),
+            layers=layers,
+        )
+        assert lp.drift(lp.Diagonal(2), moved) == type(lp.drift(lp.Diagonal(2), moved))(3.0, 0.75)
+
+    def test_drift_needs_layers(self):
+        bare = lp.Trajectory.build(
+            kind="made up",
+            status=lp.Status.REACHED_END,
+            times=np.zeros(1),
+            coefs=np.ones((1, 2)),
+            losses=np.zeros(1),
+        )
+        with pytest.raises(ValueError, match="the trajectory has no layers"):
+            lp.drift(lp.Diagonal(2), bare)
+
+    def test_signs_of_the_larger_layer_never_change(self, space):
+        problem = small_problem(scale=0.1)
+        run = lp.flow(problem, space=space)
+        a, b = problem.init.direction
+        larger = np.where(np.abs(a) > np.abs(b), run.layers[0], run.layers[1])
+        assert (np.sign(larger) == np.sign(larger[0])).all()

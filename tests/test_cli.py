@@ -1,0 +1,553 @@
+"""The command line: every command, every exit status.
+
+Most tests call `main` in this process, with `sys.argv` replaced; a few run the installed command.
+"""
+
+import json
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import limitpoint as lp
+from limitpoint import cli
+
+PNG = b"\x89PNG\r\n\x1a\n"
+# Text that is not written to a terminal is at most this wide.
+PIPED_WIDTH = 120
+PROBLEM = """
+[task]
+X = [[1.0, 0.5, 0.7, 0.0], [0.5, 1.0, 0.1, 0.7]]
+y = [1.0, 0.0]
+loss_factor = 2
+
+[network]
+kind = "diagonal"
+depth = 2
+
+[init]
+kind = "random"
+seed = 0
+scale = 1e-2
+"""
+X_CSV = "a,b,c,d\n1,0.5,0.7,0\n0.5,1,0.1,0.7\n"
+Y_CSV = "1\n0\n"
+ON_A_PROBLEM = ("predict", "flow", "train", "verify", "explain")
+WITH_PLOT = ("predict", "flow", "train", "verify")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working folder with a problem file and data."""
+    monkeypatch.chdir(tmp_path)
+    Path("problem.toml").write_text(PROBLEM, encoding="utf-8")
+    Path("X.csv").write_text(X_CSV, encoding="utf-8")
+    Path("y.csv").write_text(Y_CSV, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def limitpoint(folder, monkeypatch, capsys):
+    """Run the command in this process: status, standard output, standard error."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["limitpoint", *map(str, arguments)])
+        try:
+            cli.main()
+        except SystemExit as end:
+            status = 0 if end.code is None else end.code
+        else:
+            status = 0
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+def strict_json(text):
+    """Parse, refusing the tokens NaN and Infinity that JSON does not have."""
+
+    def refuse(token):
+        raise ValueError(f"{token} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def options(*more):
+    return ("--X", "X.csv", "--y", "y.csv", *more)
+
+
+def assert_bad_input(result, *words):
+    """Exit status 2, nothing on standard output, exactly one line that says what is wrong."""
+    status, out, err = result
+    assert status == 2
+    assert out == ""
+    assert "Traceback" not in err
+    lines = err.splitlines()
+    assert len(lines) == 1, err
+    assert lines[0].startswith("error: ")
+    for word in words:
+        assert word in lines[0]
+
+
+# ---------------------------------------------------------------- every command
+
+
+@pytest.mark.parametrize("command", ON_A_PROBLEM)
+@pytest.mark.parametrize(
+    "source", [("problem.toml",), options("--scale", "1e-2")], ids=["file", "options"]
+)
+def test_every_command_prints_a_table(limitpoint, command, source):
+    status, out, err = limitpoint(command, *source)
+    assert status == 0
+    assert out.strip()
+    assert err == ""
+
+
+@pytest.mark.parametrize("command", ON_A_PROBLEM)
+@pytest.mark.parametrize(
+    "source", [("problem.toml",), options("--scale", "1e-2")], ids=["file", "options"]
+)
+def test_every_command_prints_json(limitpoint, command, source):
+    status, out, err = limitpoint(command, *source, "--json")
+    assert status == 0
+    assert err == ""
+    assert isinstance(strict_json(out), dict)
+
+
+def test_json_has_no_tokens_that_json_lacks(limitpoint):
+    """A frozen coefficient has a log-modulus of −∞: null in JSON."""
+    Path("frozen.toml").write_text(
+        PROBLEM.replace(
+            'kind = "random"\nseed = 0',
+            'kind = "layers"\ndirection = [[0, 1, 1, 1], [0, 0, 0, 0]]',
+        ),
+        encoding="utf-8",
+    )
+    for command in ON_A_PROBLEM:
+        status, out, _ = limitpoint(command, "frozen.toml", "--json")
+        assert status == 0, command
+        strict_json(out)
+    assert strict_json(limitpoint("predict", "frozen.toml", "--json")[1])["log_abs_coef"][0] is None
+
+
+def test_predict_is_the_library_s_answer(limitpoint):
+    found = strict_json(limitpoint("predict", "problem.toml", "--json")[1])
+    limit = lp.predict(lp.load_problem("problem.toml"))
+    assert found["coef"] == limit.coef.tolist()
+    assert found["theorem"] == limit.theorem.id
+    assert found["certificate"]["ok"] is True
+
+
+def test_options_make_the_same_problem_as_the_file(limitpoint):
+    by_file = strict_json(limitpoint("predict", "problem.toml", "--json")[1])
+    by_options = strict_json(
+        limitpoint(
+            "predict",
+            *options("--network", "diagonal", "--depth", "2", "--scale", "1e-2", "--seed", "0"),
+            *("--loss-factor", "2", "--json"),
+        )[1]
+    )
+    assert by_options == by_file
+
+
+def test_zero_last_and_log_scale(limitpoint):
+    found = strict_json(
+        limitpoint("predict", *options("--zero-last", "--log-scale", "-2302.6", "--json"))[1]
+    )
+    assert found["theorem"] == "yun2021.corollary5"
+    assert found["status"] == "CONVERGED"
+    # The minimum ℓ1 solution of the example.
+    np.testing.assert_allclose(found["coef"], [0, 0, 10 / 7, -10 / 49], atol=1e-9)
+
+
+def test_flow_ends_where_it_is_told(limitpoint):
+    found = strict_json(limitpoint("flow", "problem.toml", "--t-end", "0.5", "--json")[1])
+    assert found["times"][-1] == 0.5
+    assert found["status"] == "REACHED_END"
+
+
+def test_flow_in_parameter_space(limitpoint):
+    sample = strict_json(limitpoint("flow", "problem.toml", "--json")[1])
+    parameters = strict_json(limitpoint("flow", "problem.toml", "--parameters", "--json")[1])
+    assert sample["kind"] == "gradient flow in sample space"
+    assert parameters["kind"] == "gradient flow in parameter space"
+    np.testing.assert_allclose(parameters["coefs"][-1], sample["coefs"][-1], atol=1e-6)
+
+
+def test_flow_of_a_deeper_network(limitpoint):
+    status, out, _ = limitpoint("flow", *options("--depth", "3", "--scale", "0.5", "--json"))
+    assert status == 0
+    assert strict_json(out)["kind"] == "gradient flow in parameter space"
+
+
+def test_train_takes_the_steps_it_is_told(limitpoint):
+    found = strict_json(
+        limitpoint("train", "problem.toml", "--learning-rate", "0.02", "--steps", "50", "--json")[1]
+    )
+    assert found["steps"][-1] == 50
+    assert found["times"][-1] == pytest.approx(1.0)
+
+
+def test_train_that_diverges_still_prints_json(limitpoint):
+    status, out, _ = limitpoint(
+        "train", *options("--learning-rate", "100", "--steps", "500", "--json")
+    )
+    assert status == 0
+    assert strict_json(out)["status"] == "DIVERGED"
+
+
+def test_verify_passes_with_training(limitpoint):
+    status, out, _ = limitpoint("verify", "problem.toml", "--learning-rate", "5e-3")
+    assert status == 0
+    assert "PASSED" in out
+    assert "training: distance to limit" in " ".join(out.split())
+
+
+def test_explain_names_every_theorem_and_every_failure(limitpoint):
+    status, out, _ = limitpoint("explain", "problem.toml")
+    assert status == 0
+    for theorem in lp.theorems():
+        assert theorem.id in out
+    assert "FAILS" in out
+    assert "last layer zero" in out
+
+
+def test_explain_covers_scale_zero(limitpoint):
+    status, out, _ = limitpoint("explain", *options("--scale", "0", "--json"))
+    assert status == 0
+    assert not any(theorem["applies"] for theorem in strict_json(out).values())
+
+
+def test_atlas_lists_every_theorem_in_full(limitpoint):
+    status, out, err = limitpoint("atlas")
+    assert status == 0
+    assert err == ""
+    flat = "".join(out.split())
+    for theorem in lp.theorems():
+        assert theorem.id in out
+        assert "".join(theorem.statement.split()[:5]) in flat
+
+
+def test_atlas_as_json(limitpoint):
+    found = strict_json(limitpoint("atlas", "--json")[1])
+    assert [row["id"] for row in found] == [theorem.id for theorem in lp.theorems()]
+    assert all(row["statement"] and row["citation"] and row["concludes"] for row in found)
+
+
+def test_demo(limitpoint):
+    status, out, err = limitpoint("demo", "--plot", "out/demo.png")
+    assert status == 0
+    assert "Limit by" in out
+    assert "PASSED" in out
+    assert Path("out/demo.png").read_bytes().startswith(PNG)
+    assert err.splitlines() == ["figure written to out/demo.png"]
+
+
+def test_demo_as_json(limitpoint):
+    found = strict_json(limitpoint("demo", "--json")[1])
+    assert found["passed"] is True
+    assert {"checks", "limit", "notes"} <= set(found)
+
+
+# ---------------------------------------------------------------- plots
+
+
+@pytest.mark.parametrize("command", WITH_PLOT)
+def test_plots_create_their_folder(limitpoint, command):
+    status, _, err = limitpoint(command, "problem.toml", "--plot", "new/deep/figure.png")
+    assert status == 0
+    assert Path("new/deep/figure.png").read_bytes().startswith(PNG)
+    assert "new/deep/figure.png" in err
+
+
+def test_plots_leave_json_alone(limitpoint):
+    status, out, _ = limitpoint("predict", "problem.toml", "--json", "--plot", "figure.png")
+    assert status == 0
+    strict_json(out)
+
+
+@pytest.mark.parametrize("name", ["figure.pdf", "figure.svg"])
+def test_plots_in_other_formats(limitpoint, name):
+    status, _, _ = limitpoint("predict", "problem.toml", "--plot", name)
+    assert status == 0
+    assert Path(name).stat().st_size > 1000
+
+
+def test_plots_are_written_under_the_name_that_is_reported(limitpoint):
+    """A name without a suffix is refused, or the file has exactly the reported name."""
+    status, _, err = limitpoint("predict", "problem.toml", "--plot", "figure")
+    if status == 0:
+        assert Path(err.split()[-1]).exists()
+    else:
+        assert status == 2
+
+
+# ---------------------------------------------------------------- exit status 1
+
+
+def test_a_failed_verdict_exits_with_one(limitpoint):
+    status, out, _ = limitpoint(
+        "verify", "problem.toml", "--learning-rate", "1e-3", "--steps", "10", "--json"
+    )
+    assert status == 1
+    found = strict_json(out)
+    assert found["passed"] is False
+    failed = {check["name"] for check in found["checks"] if not check["passed"]}
+    assert "training: has fitted the data" in failed
+
+
+def test_a_failed_verdict_still_prints_and_plots(limitpoint):
+    status, out, _ = limitpoint(
+        *("verify", "problem.toml", "--learning-rate", "1e-3", "--steps", "10"),
+        *("--plot", "figure.png"),
+    )
+    assert status == 1
+    assert "FAILED" in out
+    assert Path("figure.png").exists()
+
+
+def test_a_verdict_on_training_that_diverged(limitpoint):
+    status, out, _ = limitpoint(
+        *("verify", *options("--learning-rate", "100", "--steps", "500", "--json")),
+        *("--plot", "figure.png"),
+    )
+    assert status == 1
+    strict_json(out)
+
+
+# ---------------------------------------------------------------- exit status 2
+
+
+@pytest.mark.parametrize("command", ON_A_PROBLEM)
+def test_no_problem(limitpoint, command):
+    assert_bad_input(limitpoint(command), "give a problem file, or both --X and --y")
+    assert_bad_input(limitpoint(command, "--X", "X.csv"), "both --X and --y")
+
+
+@pytest.mark.parametrize("command", ON_A_PROBLEM)
+def test_both_a_file_and_data(limitpoint, command):
+    assert_bad_input(limitpoint(command, "problem.toml", *options()), "not both")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--scale", "1e-5"),
+        ("--log-scale", "-20"),
+        ("--seed", "3"),
+        ("--depth", "3"),
+        ("--zero-last",),
+        ("--loss-factor", "3"),
+    ],
+    ids=lambda option: option[0],
+)
+def test_options_that_a_problem_file_would_ignore_are_refused(limitpoint, option):
+    assert_bad_input(limitpoint("predict", "problem.toml", *option), option[0])
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("[task", ["problem.toml", "not a TOML file"]),
+        (PROBLEM.replace("diagonal", "dense"), ["problem.toml", "diagonal", "'dense'"]),
+        (PROBLEM.replace("seed = 0", "sead = 0"), ["problem.toml", "[init]", "sead"]),
+        (PROBLEM.replace("seed = 0", "seed = -1"), ["problem.toml", "seed"]),
+        (PROBLEM.replace("loss_factor = 2", 'loss_factor = "a"'), ["problem.toml", "loss_factor"]),
+        (PROBLEM.replace("1e-2", '"small"'), ["problem.toml", "scale"]),
+        (PROBLEM.replace("[1.0, 0.0]", "[1.0, nan]"), ["problem.toml", "y must be finite"]),
+        (PROBLEM.replace("[0.5, 1.0, 0.1, 0.7]", "[0.5]"), ["problem.toml", "X"]),
+    ],
+    ids=["toml", "network", "key", "seed", "loss_factor", "scale", "nan", "ragged"],
+)
+def test_bad_problem_files(limitpoint, content, words):
+    Path("problem.toml").write_text(content, encoding="utf-8")
+    assert_bad_input(limitpoint("predict", "problem.toml"), *words)
+
+
+def test_no_such_file(limitpoint):
+    assert_bad_input(limitpoint("predict", "none.toml"), "none.toml", "No such file")
+    assert_bad_input(limitpoint("predict", "--X", "none.csv", "--y", "y.csv"), "X", "none.csv")
+
+
+def test_a_folder_instead_of_a_file(limitpoint):
+    Path("folder.csv").mkdir()
+    assert_bad_input(limitpoint("predict", "."), "Is a directory")
+    assert_bad_input(limitpoint("predict", "--X", "folder.csv", "--y", "y.csv"), "folder.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("X.csv", b"1,nan\n2,3\n", ["X must be finite", "(0, 1)"]),
+        ("X.csv", b"1,inf\n2,3\n", ["X must be finite", "(0, 1)"]),
+        ("X.csv", b"a,b\nc,d\n", ["X", "X.csv", "numbers"]),
+        ("X.csv", b"1;2\n3;4\n", ["X", "X.csv", "numbers"]),
+        ("X.csv", b"1,2\n3\n", ["X", "X.csv", "numbers"]),
+        ("X.csv", b"", ["X", "X.csv"]),
+        ("X.csv", b"a,b\n", ["X", "X.csv"]),
+        ("X.csv", b"1,2\n", ["X has 1 rows and y has 2"]),
+        ("X.npy", b"", ["X", "X.npy"]),
+        ("X.npz", b"PK\x03\x04junk", ["X", "X.npz"]),
+        ("X.xlsx", b"", ["X", "X.xlsx", ".csv, .npy or .npz"]),
+    ],
+    ids=[
+        "nan",
+        "inf",
+        "words",
+        "semicolons",
+        "ragged",
+        "empty",
+        "names only",
+        "rows",
+        "empty npy",
+        "broken npz",
+        "other format",
+    ],
+)
+def test_bad_data_files(limitpoint, name, content, words):
+    Path(name).write_bytes(content)
+    assert_bad_input(limitpoint("predict", "--X", name, "--y", "y.csv"), *words)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--network", "dense"), ["--network", "dense"]),
+        (("--depth", "1"), ["depth must be a whole number, at least 2"]),
+        (("--scale", "-1"), ["scale must be a number in [0, inf]"]),
+        (("--scale", "nan"), ["scale must be a number in [0, inf]"]),
+        (("--log-scale", "nan"), ["log_scale must be a number"]),
+        (("--scale", "1", "--log-scale", "0"), ["scale", "log_scale", "not both"]),
+        (("--scale", "0"), ["scale=0", "yet"]),
+        (("--scale", "inf"), ["scale=inf", "yet"]),
+        (("--scale", "1e200"), ["scale 1e+200", "overflow"]),
+        (("--seed", "-1"), ["seed"]),
+        (("--loss-factor", "0"), ["loss_factor must be a positive number"]),
+        (("--loss-factor", "nan"), ["loss_factor must be a positive number"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_bad_options(limitpoint, more, words):
+    assert_bad_input(limitpoint("predict", *options(*more)), *words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("flow", "problem.toml", "--t-end", "-1"), ["t_end must be a finite time"]),
+        (("flow", "problem.toml", "--t-end", "nan"), ["t_end must be a finite time"]),
+        (("train", "problem.toml", "--learning-rate", "0"), ["learning_rate must be a positive"]),
+        (("train", "problem.toml", "--steps", "0"), ["steps must be a whole number, at least 1"]),
+        (("verify", "problem.toml", "--learning-rate", "-1"), ["learning_rate must be"]),
+        (("train", *options("--log-scale", "-2302.6")), ["cannot be held in float64"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_bad_runs(limitpoint, arguments, words):
+    assert_bad_input(limitpoint(*arguments), *words)
+
+
+def test_no_theorem_applies(limitpoint):
+    """The one answer of several lines: the table of conditions follows the sentence."""
+    status, out, err = limitpoint("predict", *options("--depth", "3"))
+    assert status == 2
+    assert out == ""
+    assert err.startswith("error: no theorem predicts the limit of this problem")
+    assert "diagonal network of depth 2" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("command", WITH_PLOT)
+def test_an_unknown_plot_format(limitpoint, command):
+    status, _, err = limitpoint(command, "problem.toml", "--plot", "figure.xyz")
+    assert status == 2
+    assert "Traceback" not in err
+    assert len(err.splitlines()) == 1
+    assert "xyz" in err
+    assert "png" in err
+
+
+def test_plots_that_cannot_be_written(limitpoint):
+    Path("file").write_text("", encoding="utf-8")
+    Path("folder.png").mkdir()
+    for path in ("file/figure.png", "folder.png"):
+        status, _, err = limitpoint("predict", "problem.toml", "--plot", path)
+        assert status == 2
+        assert len(err.splitlines()) == 1
+        assert err.startswith("error: ")
+        assert path.split("/")[0] in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("nonsense",), ("predict", "--nonsense"), ("predict", *options("--depth", "two"))],
+    ids=["command", "option", "value"],
+)
+def test_usage_errors(limitpoint, arguments):
+    status, out, err = limitpoint(*arguments)
+    assert status == 2
+    assert out == ""
+    assert "Traceback" not in err
+    assert arguments[-1].strip("-") in err or "--depth" in err
+
+
+def test_help_names_every_command(limitpoint):
+    status, out, _ = limitpoint("--help")
+    assert status == 0
+    for command in (*ON_A_PROBLEM, "atlas", "demo"):
+        assert command in out
+
+
+# ---------------------------------------------------------------- the installed command
+
+
+def installed(folder, *arguments):
+    command = Path(sysconfig.get_path("scripts")) / "limitpoint"
+    return subprocess.run(
+        [command, *arguments],
+        cwd=folder,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+
+
+def test_the_installed_command_predicts(folder):
+    done = installed(folder, "predict", "problem.toml", "--json")
+    assert done.returncode == 0
+    assert strict_json(done.stdout)["status"] == "CONVERGED"
+    assert done.stderr == ""
+
+
+def test_the_installed_command_refuses_bad_input_in_one_line(folder):
+    Path(folder, "X.csv").write_text("", encoding="utf-8")
+    done = installed(folder, "predict", *options())
+    assert_bad_input((done.returncode, done.stdout, done.stderr), "X.csv")
+
+
+def test_piped_output_is_readable(folder):
+    """Without a terminal there is room: no cell is cut off, no column is a few letters wide."""
+    done = installed(folder, "explain", "problem.toml")
+    assert done.returncode == 0
+    assert "…" not in done.stdout
+    assert "\x1b" not in done.stdout
+    lines = [line.rstrip() for line in done.stdout.splitlines()]
+    assert max(map(len, lines)) <= PIPED_WIDTH
+    for theorem in lp.theorems():
+        assert theorem.id in done.stdout
+
+
+@pytest.mark.parametrize("command", ["atlas", "verify", "flow", "predict"])
+def test_piped_output_is_not_cut_off(limitpoint, command):
+    status, out, _ = limitpoint(command, *([] if command == "atlas" else ["problem.toml"]))
+    assert status == 0
+    assert "\x1b" not in out
+    assert not any(line.rstrip().endswith("…") for line in out.splitlines())
+    assert max(len(line.rstrip()) for line in out.splitlines()) <= PIPED_WIDTH
+    # A table of nine checks or four theorems folded into a column of words would be far longer.
+    assert len(out.splitlines()) < 60

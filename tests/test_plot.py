@@ -1,0 +1,243 @@
+"""Figures: every result type renders, whatever the data, and shows what it claims."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import limitpoint as lp
+
+NETWORK = lp.Diagonal(depth=2)
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def problem_of(task, scale=1e-2, **log_scale):
+    scale = None if log_scale else scale
+    return lp.Problem(NETWORK, lp.Init.random(NETWORK, task, scale, seed=0, **log_scale), task)
+
+
+def wide(n):
+    rng = np.random.default_rng(n)
+    return lp.Regression(rng.standard_normal((2, n)), rng.standard_normal(2))
+
+
+def rendered(figure, tmp_path):
+    """Write the figure as PNG: drawing it is what finds most mistakes."""
+    assert isinstance(figure, Figure)
+    lp.plot.save(figure, tmp_path / "figure.png")
+    content = (tmp_path / "figure.png").read_bytes()
+    assert content.startswith(PNG)
+    return figure
+
+
+def dashed(axes):
+    """Heights of the horizontal dashed lines."""
+    return [
+        float(line.get_ydata()[0])
+        for line in axes.lines
+        if line.get_linestyle() == "--" and len(line.get_ydata())
+    ]
+
+
+def legend(axes):
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+@pytest.fixture(scope="module")
+def example():
+    return problem_of(lp.examples.zhao_eq7(), 1e-4)
+
+
+# ---------------------------------------------------------------- trajectories
+
+
+def test_a_flow_with_its_prediction(example, tmp_path):
+    limit, run = lp.predict(example), lp.flow(example)
+    figure = rendered(lp.plot.plot_trajectory(run, limit), tmp_path)
+    values, logs, losses = figure.axes
+    assert values.get_ylabel() == "coefficient"
+    assert logs.get_ylabel() == "log₁₀ |coefficient|"
+    assert losses.get_ylabel() == "loss"
+    assert losses.get_xlabel() == "time"
+    assert losses.get_xscale() == losses.get_yscale() == "log"
+    assert "gradient flow" in values.get_title()
+    assert legend(values) == ["β[0]", "β[1]", "β[2]", "β[3]", "predicted limit"]
+    assert sorted(dashed(values)) == pytest.approx(sorted(limit.coef), rel=1e-12)
+
+
+def test_dashed_lines_have_the_colour_of_their_coefficient(example):
+    limit, run = lp.predict(example), lp.flow(example)
+    values = lp.plot.plot_trajectory(run, limit).axes[0]
+    curves = {
+        line.get_color(): line.get_ydata()[-1]
+        for line in values.lines
+        if line.get_label().startswith("β")
+    }
+    predictions = {
+        line.get_color(): line.get_ydata()[0]
+        for line in values.lines
+        if line.get_linestyle() == "--" and len(line.get_ydata())
+    }
+    assert set(curves) == set(predictions)
+    for colour, end in curves.items():
+        assert end == pytest.approx(predictions[colour], rel=1e-6, abs=1e-9)
+
+
+def test_without_a_prediction_there_are_no_dashed_lines(example, tmp_path):
+    figure = rendered(lp.plot.plot_trajectory(lp.flow(example)), tmp_path)
+    assert dashed(figure.axes[0]) == []
+    assert "predicted limit" not in legend(figure.axes[0])
+
+
+def test_curves_are_the_recorded_coefficients(example):
+    run = lp.flow(example)
+    values, logs, losses = lp.plot.plot_trajectory(run).axes
+    later = run.times > 0
+    for i in range(4):
+        np.testing.assert_array_equal(values.lines[i].get_xdata(), run.times[later])
+        np.testing.assert_array_equal(values.lines[i].get_ydata(), run.coefs[later, i])
+        np.testing.assert_allclose(
+            logs.lines[i].get_ydata(), run.log_abs_coefs[later, i] / np.log(10)
+        )
+    np.testing.assert_array_equal(losses.lines[0].get_ydata(), run.losses[later])
+
+
+def test_training_is_drawn_against_steps(example, tmp_path):
+    run = lp.train(example, lp.GD(5e-3), 5000)
+    figure = rendered(lp.plot.plot_trajectory(run, lp.predict(example)), tmp_path)
+    assert figure.axes[2].get_xlabel() == "step"
+    assert figure.axes[0].get_title() == "training by GD(learning_rate=0.005)"
+
+
+def test_training_laid_over_a_flow(example, tmp_path):
+    run = lp.train(example, lp.GD(5e-3), 5000)
+    figure = rendered(lp.plot.plot_trajectory(lp.flow(example), lp.predict(example), run), tmp_path)
+    assert legend(figure.axes[0])[-2:] == ["training", "predicted limit"]
+    dots = [
+        line for line in figure.axes[0].lines if line.get_marker() == "." and len(line.get_xdata())
+    ]
+    assert len(dots) == 4
+    assert set(dots[0].get_xdata()) <= set(run.times)
+
+
+def test_the_time_axis_shows_the_first_move_and_the_end(example):
+    run = lp.flow(example)
+    left, right = lp.plot.plot_trajectory(run).axes[2].get_xlim()
+    moved = run.times[np.abs(run.losses - run.losses[0]) > 1e-3 * run.losses[0]][0]
+    assert 0 < left < moved
+    assert right > run.times[-1]
+
+
+def test_dormant_coefficients_of_a_tiny_scale_are_visible(tmp_path):
+    run = lp.flow(problem_of(lp.examples.zhao_eq7(), log_scale=-2302.6))
+    figure = rendered(lp.plot.plot_trajectory(run), tmp_path)
+    lowest, _ = figure.axes[1].get_ylim()
+    assert lowest < -1900
+
+
+@pytest.mark.parametrize("n", [1, 200])
+def test_any_number_of_features(n, tmp_path):
+    task = lp.Regression([[2.0]], [3.0]) if n == 1 else wide(n)
+    problem = problem_of(task)
+    limit = lp.predict(problem)
+    figure = rendered(lp.plot.plot_trajectory(lp.flow(problem), limit), tmp_path)
+    named = min(n, 7)
+    assert len(legend(figure.axes[0])) == named + 1
+    assert len(dashed(figure.axes[0])) == named
+    rendered(lp.plot.plot_limit(limit), tmp_path)
+
+
+def test_zero_targets(tmp_path):
+    problem = problem_of(lp.Regression([[1.0, 2.0]], [0.0]))
+    rendered(lp.plot.plot_trajectory(lp.flow(problem), lp.predict(problem)), tmp_path)
+
+
+def test_zero_loss_from_the_start(tmp_path):
+    """Nothing to draw on a logarithmic loss axis, and a single record at time 0."""
+    task = lp.Regression([[1.0, 2.0]], [0.0])
+    problem = lp.Problem(NETWORK, lp.Init.zero_last(NETWORK, task, 0.1), task)
+    run = lp.flow(problem)
+    assert not run.losses.any()
+    rendered(lp.plot.plot_trajectory(run, lp.predict(problem)), tmp_path)
+    rendered(lp.plot.plot_limit(lp.predict(problem)), tmp_path)
+    trained = lp.train(problem, lp.GD(0.1), 10)
+    rendered(lp.plot.plot_trajectory(trained, lp.predict(problem), trained), tmp_path)
+
+
+def test_a_run_that_diverged(example, tmp_path):
+    run = lp.train(example, lp.GD(100.0), 1000)
+    assert run.status is lp.Status.DIVERGED
+    rendered(lp.plot.plot_trajectory(run, lp.predict(example)), tmp_path)
+    rendered(lp.plot.plot_trajectory(lp.flow(example), lp.predict(example), run), tmp_path)
+
+
+@pytest.mark.parametrize("times", [[0.0], [2.0], [0.0, 2.0]], ids=str)
+def test_few_records(example, times, tmp_path):
+    run = lp.flow(example, times=times)
+    rendered(lp.plot.plot_trajectory(run, lp.predict(example)), tmp_path)
+
+
+def test_one_training_step(example, tmp_path):
+    run = lp.train(example, lp.GD(1e-3), 1)
+    rendered(lp.plot.plot_trajectory(run), tmp_path)
+    rendered(lp.plot.plot_trajectory(lp.flow(example), None, run), tmp_path)
+
+
+def test_a_frozen_coefficient(tmp_path):
+    task = lp.Regression([[1.0, 1.0]], [1.0])
+    problem = lp.Problem(NETWORK, lp.Init([[0.0, 1.0], [0.0, 0.0]], 0.1), task)
+    rendered(lp.plot.plot_trajectory(lp.flow(problem), lp.predict(problem)), tmp_path)
+    figure = rendered(lp.plot.plot_limit(lp.predict(problem)), tmp_path)
+    assert np.isfinite(figure.axes[1].get_ylim()).all()
+
+
+# ---------------------------------------------------------------- limits
+
+
+def test_a_limit(example, tmp_path):
+    limit = lp.predict(example)
+    values, logs = rendered(lp.plot.plot_limit(limit), tmp_path).axes
+    assert values.get_ylabel() == "coefficient"
+    assert logs.get_ylabel() == "log₁₀ |coefficient|"
+    assert logs.get_xlabel() == "feature"
+    assert values.get_title() == f"limit by {limit.theorem.id}"
+    assert legend(logs) == ["positive", "negative"]
+    points = next(line for line in values.lines if line.get_marker() == "o")
+    np.testing.assert_array_equal(points.get_ydata(), limit.coef)
+
+
+def test_a_limit_marks_signs(example):
+    limit = lp.predict(example)
+    logs = lp.plot.plot_limit(limit).axes[1]
+    shown = {line.get_label(): line.get_xdata().tolist() for line in logs.lines}
+    assert shown["positive"] == np.flatnonzero(limit.signs > 0).tolist()
+    assert shown["negative"] == np.flatnonzero(limit.signs < 0).tolist()
+
+
+def test_features_are_whole_numbers_on_the_axis(example):
+    figure = lp.plot.plot_limit(lp.predict(example))
+    figure.canvas.draw()
+    axes = figure.axes[1]
+    low, high = axes.get_xlim()
+    ticks = [tick for tick in axes.get_xticks() if low <= tick <= high]
+    assert all(float(tick).is_integer() for tick in ticks)
+
+
+# ---------------------------------------------------------------- saving
+
+
+def test_saving_creates_the_folder(example, tmp_path):
+    lp.plot.save(lp.plot.plot_limit(lp.predict(example)), tmp_path / "a" / "b" / "figure.png")
+    assert (tmp_path / "a" / "b" / "figure.png").exists()
+
+
+def test_saving_in_an_unknown_format(example, tmp_path):
+    with pytest.raises(lp.errors.LimitpointError, match=r"xyz.*png"):
+        lp.plot.save(lp.plot.plot_limit(lp.predict(example)), tmp_path / "figure.xyz")
+
+
+def test_figures_are_not_kept_by_pyplot(example):
+    from matplotlib import pyplot
+
+    before = pyplot.get_fignums()
+    lp.plot.plot_limit(lp.predict(example))
+    assert pyplot.get_fignums() == before

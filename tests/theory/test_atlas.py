@@ -1,0 +1,179 @@
+"""Which theorem is used, what its conditions say, and what happens when none applies."""
+
+import numpy as np
+import pytest
+
+import limitpoint as lp
+from limitpoint.theory.atlas import register
+from tests.theory.problems import diagonal_problem, gaussian_data, random_layers
+
+X, Y = gaussian_data(3, 6)
+
+
+def problem_from(*layers, **where):
+    return diagonal_problem(X, Y, *layers, **where)
+
+
+def condition(problem, theorem, part):
+    """The condition of a theorem whose name contains `part`."""
+    conditions = dict((t.id, c) for t, c in lp.explain(problem).rows)[theorem]
+    return next(c for c in conditions if part in c.name)
+
+
+def applicable(problem):
+    return [theorem.id for theorem in lp.explain(problem).applicable]
+
+
+class TestRegistry:
+    def test_lists_the_first_theorems_strongest_first(self):
+        ids = [theorem.id for theorem in lp.theorems()]
+        assert ids == [
+            "yun2021.corollary5",
+            "labarriere2024.theorem1",
+            "labarriere2024.theorem2",
+            "limitpoint.half_lines",
+        ]
+
+    def test_every_theorem_says_what_it_is(self):
+        for theorem in lp.theorems():
+            assert theorem.citation
+            assert theorem.statement.endswith(".")
+            assert theorem.concludes in ("limit", "rate")
+            assert (theorem.limit is None) == (theorem.concludes == "rate")
+            assert theorem.id in repr(theorem)
+
+    def test_an_id_can_be_registered_once_only(self):
+        with pytest.raises(RuntimeError, match=r"yun2021\.corollary5 is registered twice"):
+            register(lp.theorems()[0])
+
+
+class TestChoice:
+    def test_zero_last_is_yun(self):
+        problem = problem_from(np.full(6, 0.7), np.zeros(6))
+        assert lp.predict(problem).theorem.id == "yun2021.corollary5"
+
+    def test_different_layers_are_labarriere(self):
+        problem = problem_from(*random_layers(6))
+        assert lp.predict(problem).theorem.id == "labarriere2024.theorem1"
+        assert "labarriere2024.theorem2" in applicable(problem)
+
+    def test_tied_layers_are_half_lines(self):
+        a, b = random_layers(6)
+        b[2] = a[2]
+        problem = problem_from(a, b)
+        assert lp.predict(problem).theorem.id == "limitpoint.half_lines"
+        assert applicable(problem) == ["limitpoint.half_lines"]
+
+    def test_the_theorems_that_share_a_problem_agree_on_it(self):
+        problem = problem_from(np.full(6, 0.7), np.zeros(6))
+        limits = [t.limit(problem).coef for t in lp.explain(problem).applicable if t.limit]
+        assert len(limits) == 3
+        for other in limits[1:]:
+            np.testing.assert_array_equal(other, limits[0])
+
+
+class TestConditions:
+    def test_a_tie_is_named(self):
+        a, b = random_layers(6)
+        b[2], b[4] = a[2], -a[4]
+        found = condition(problem_from(a, b), "labarriere2024.theorem1", "strictly smallest")
+        assert not found.holds
+        assert found.margin == 0.0
+        assert found.detail == "2 of 6 coordinates tie: 2, 4"
+
+    def test_the_margin_is_the_smallest_relative_gap(self):
+        a, b = np.full(6, 2.0), np.full(6, 1.0)
+        b[3] = -1.5
+        found = condition(problem_from(a, b), "labarriere2024.theorem1", "strictly smallest")
+        assert found.holds
+        assert found.margin == 0.25
+        assert "coordinate 3" in found.detail
+
+    def test_a_last_layer_that_is_not_zero_fails_by_its_size(self):
+        b = np.zeros(6)
+        b[1] = -0.3
+        found = condition(problem_from(np.ones(6), b), "yun2021.corollary5", "last layer zero")
+        assert not found.holds
+        assert found.margin == -0.3
+
+    def test_a_zero_in_the_common_layer_fails(self):
+        a = np.ones(6)
+        a[5] = 0.0
+        found = condition(problem_from(a, np.zeros(6)), "yun2021.corollary5", "common layer zero")
+        assert not found.holds
+        assert found.margin == 0.0
+        assert found.detail == "zero at 5"
+
+    def test_depth_is_reported(self):
+        found = condition(problem_from(*random_layers(6, 3)), "yun2021.corollary5", "depth 2")
+        assert not found.holds
+        assert "depth=3" in found.detail
+
+    @pytest.mark.parametrize("scale", [0.0, np.inf])
+    def test_the_scale_is_reported(self, scale):
+        problem = problem_from(*random_layers(6), scale=scale)
+        for theorem in lp.theorems():
+            assert not condition(problem, theorem.id, "scale positive and finite").holds
+
+    def test_half_lines_report_how_deep_inside_a_fit_can_be(self):
+        """β₁ + 2β₂ = 3: the deepest point is (1, 1), the minimum-norm one (0.6, 1.2)."""
+        problem = diagonal_problem([[1.0, 2.0]], [3.0], [1.0, 1.0], [1.0, 1.0])
+        found = condition(problem, "limitpoint.half_lines", "half-lines exists")
+        assert found.holds
+        # HiGHS solves linear programs to 1e-9 or so.
+        assert found.margin == pytest.approx(1 / 1.2, rel=1e-7)
+        assert found.detail.startswith("2 coefficients keep their sign")
+
+    def test_half_lines_report_how_far_outside_all_fits_are(self):
+        problem = diagonal_problem([[1.0, 2.0]], [-3.0], [1.0, 1.0], [1.0, 1.0])
+        found = condition(problem, "limitpoint.half_lines", "half-lines exists")
+        assert not found.holds
+        assert found.margin == pytest.approx(-1 / 1.2, rel=1e-7)
+
+    def test_opposite_layers_bound_the_other_side(self):
+        problem = diagonal_problem([[1.0, 2.0]], [-3.0], [1.0, -1.0], [-1.0, 1.0])
+        assert condition(problem, "limitpoint.half_lines", "half-lines exists").holds
+
+
+class TestNoTheorem:
+    def test_depth_three_is_refused_with_the_table(self):
+        with pytest.raises(lp.errors.NoTheoremApplies, match="no theorem predicts") as caught:
+            lp.predict(problem_from(*random_layers(6, 3)))
+        message = str(caught.value)
+        for theorem in lp.theorems():
+            assert theorem.id in message
+        assert "FAILS" in message
+
+    def test_it_is_a_value_error(self):
+        with pytest.raises(ValueError, match="no theorem predicts"):
+            lp.predict(problem_from(*random_layers(6, 3)))
+
+    def test_scale_zero_is_not_there_yet(self):
+        with pytest.raises(NotImplementedError, match=r"vanishing \(scale=0\) initialisation yet"):
+            lp.predict(problem_from(*random_layers(6), scale=0.0))
+
+    def test_scale_infinity_is_not_there_yet(self):
+        with pytest.raises(NotImplementedError, match=r"infinite \(scale=inf\) initialisation yet"):
+            lp.predict(problem_from(*random_layers(6), scale=np.inf))
+
+    def test_a_scale_that_overflows_is_refused(self):
+        with pytest.raises(lp.errors.ScaleNotRepresentable, match="overflow float64"):
+            lp.predict(problem_from(*random_layers(6), scale=1e200))
+
+
+class TestExplanation:
+    explanation = lp.explain(problem_from(*random_layers(6)))
+
+    def test_text_has_a_row_per_condition(self):
+        text = repr(self.explanation)
+        assert "Which theorems apply to Problem(Diagonal(depth=2)" in text
+        assert "FAILS" in text
+        assert "holds" in text
+        assert self.explanation._repr_html_().startswith("<pre>")
+
+    def test_to_dict(self):
+        plain = self.explanation.to_dict()
+        assert plain["labarriere2024.theorem1"]["applies"] is True
+        assert plain["yun2021.corollary5"]["applies"] is False
+        failing = [c for c in plain["yun2021.corollary5"]["conditions"] if not c["holds"]]
+        assert [c["name"] for c in failing] == ["last layer zero"]
