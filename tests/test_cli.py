@@ -483,16 +483,33 @@ def test_plots_that_cannot_be_written(limitpoint):
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [("nonsense",), ("predict", "--nonsense"), ("predict", *options("--depth", "two"))],
-    ids=["command", "option", "value"],
+    ("arguments", "word"),
+    [
+        (("nonsense",), "nonsense"),
+        (("predict", "--nonsense"), "--nonsense"),
+        (("predict", *options("--depth", "two")), "--depth"),
+        (("predict", *options("--scale")), "--scale"),
+        (("predict", "problem.toml", "another.toml"), "another.toml"),
+    ],
+    ids=["command", "option", "value", "no value", "two files"],
 )
-def test_usage_errors(limitpoint, arguments):
-    status, out, err = limitpoint(*arguments)
-    assert status == 2
-    assert out == ""
+def test_usage_errors(limitpoint, arguments, word):
+    assert_bad_input(limitpoint(*arguments), word)
+
+
+def test_version(limitpoint):
+    assert limitpoint("--version") == (0, f"limitpoint {lp.__version__}\n", "")
+
+
+@pytest.mark.parametrize("interrupted", ["predict", "train"])
+def test_an_interruption_is_no_traceback(limitpoint, monkeypatch, interrupted):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, interrupted, interrupt)
+    status, _, err = limitpoint(interrupted, "problem.toml")
+    assert status not in (0, 2)
     assert "Traceback" not in err
-    assert arguments[-1].strip("-") in err or "--depth" in err
 
 
 def test_help_names_every_command(limitpoint):

@@ -167,7 +167,13 @@ def test_a_run_that_diverged(example, tmp_path):
     run = lp.train(example, lp.GD(100.0), 1000)
     assert run.status is lp.Status.DIVERGED
     rendered(lp.plot.plot_trajectory(run, lp.predict(example)), tmp_path)
-    rendered(lp.plot.plot_trajectory(lp.flow(example), lp.predict(example), run), tmp_path)
+
+
+def test_a_run_that_diverged_does_not_hide_the_flow_under_it(example, tmp_path):
+    run, flow = lp.train(example, lp.GD(100.0), 1000), lp.flow(example)
+    figure = rendered(lp.plot.plot_trajectory(flow, lp.predict(example), run), tmp_path)
+    low, high = figure.axes[0].get_ylim()
+    assert high - low < 10 * np.ptp(flow.coefs)
 
 
 @pytest.mark.parametrize("times", [[0.0], [2.0], [0.0, 2.0]], ids=str)

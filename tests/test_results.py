@@ -326,6 +326,8 @@ def test_explanation_lists_every_theorem(results):
         assert theorem.id in text
     assert "FAILS" in text
     assert "…" not in text
+    # Words are not broken: the network is named once in the title and once for each theorem.
+    assert text.count("Diagonal(depth=2)") == 1 + len(lp.theorems())
 
 
 def test_explanation_as_a_dict(results):

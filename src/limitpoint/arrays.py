@@ -47,7 +47,8 @@ def as_float_array(
             f"{name} must be finite; {int((~finite).sum())} entries are not, "
             f"the first at index {where} is {array[where]}"
         )
-    return read_only(array)
+    checked: Float = read_only(array)
+    return checked
 
 
 def as_number(value: Any, rule: str, error: type[LimitpointError]) -> float:

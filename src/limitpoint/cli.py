@@ -13,9 +13,9 @@ import numpy as np
 import typer
 from matplotlib.figure import Figure
 from rich.console import Console
+from rich.text import Text
 
 from limitpoint import examples, plot
-from limitpoint.display import table
 from limitpoint.dynamics import GD, ParameterSpace, SampleSpace, flow, train
 from limitpoint.errors import LimitpointError
 from limitpoint.init import Init
@@ -42,17 +42,21 @@ ProblemFile = Annotated[
 ]
 XFile = Annotated[str | None, typer.Option("--X", help="Data matrix: CSV, NPY or NPZ file.")]
 YFile = Annotated[str | None, typer.Option("--y", help="Targets: CSV, NPY or NPZ file.")]
-NetworkName = Annotated[str, typer.Option("--network", help="Architecture: diagonal.")]
-Depth = Annotated[int, typer.Option(help="Number of layers.")]
+NetworkName = Annotated[
+    str | None, typer.Option("--network", help="Architecture: diagonal (the default).")
+]
+Depth = Annotated[int | None, typer.Option(help="Number of layers (default 2).")]
 Scale = Annotated[float | None, typer.Option(help="Scale of the initialisation (default 1).")]
 LogScale = Annotated[
     float | None, typer.Option(help="Natural logarithm of the scale, for scales below 1e-300.")
 ]
-Seed = Annotated[int, typer.Option(help="Seed of the random initial direction.")]
+Seed = Annotated[int | None, typer.Option(help="Seed of the random direction (default 0).")]
 ZeroLast = Annotated[
     bool, typer.Option("--zero-last", help="Start from ones, the last layer zero; no seed.")
 ]
-LossFactor = Annotated[float, typer.Option(help="Factor of the loss ½‖Xβ − y‖².")]
+LossFactor = Annotated[
+    float | None, typer.Option(help="Factor of the loss ½‖Xβ − y‖² (default 1).")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 TEnd = Annotated[float | None, typer.Option(help="End of the flow (default: convergence).")]
 Parameters = Annotated[
@@ -116,13 +120,13 @@ def predict_command(
     file: ProblemFile = None,
     X: XFile = None,
     y: YFile = None,
-    network: NetworkName = "diagonal",
-    depth: Depth = 2,
+    network: NetworkName = None,
+    depth: Depth = None,
     scale: Scale = None,
     log_scale: LogScale = None,
-    seed: Seed = 0,
+    seed: Seed = None,
     zero_last: ZeroLast = False,
-    loss_factor: LossFactor = 1.0,
+    loss_factor: LossFactor = None,
     json_: Json = False,
     plot_: Plot = None,
 ) -> None:
@@ -138,13 +142,13 @@ def flow_command(
     file: ProblemFile = None,
     X: XFile = None,
     y: YFile = None,
-    network: NetworkName = "diagonal",
-    depth: Depth = 2,
+    network: NetworkName = None,
+    depth: Depth = None,
     scale: Scale = None,
     log_scale: LogScale = None,
-    seed: Seed = 0,
+    seed: Seed = None,
     zero_last: ZeroLast = False,
-    loss_factor: LossFactor = 1.0,
+    loss_factor: LossFactor = None,
     t_end: TEnd = None,
     parameters: Parameters = False,
     json_: Json = False,
@@ -164,13 +168,13 @@ def train_command(
     file: ProblemFile = None,
     X: XFile = None,
     y: YFile = None,
-    network: NetworkName = "diagonal",
-    depth: Depth = 2,
+    network: NetworkName = None,
+    depth: Depth = None,
     scale: Scale = None,
     log_scale: LogScale = None,
-    seed: Seed = 0,
+    seed: Seed = None,
     zero_last: ZeroLast = False,
-    loss_factor: LossFactor = 1.0,
+    loss_factor: LossFactor = None,
     learning_rate: LearningRate = 1e-2,
     steps: Steps = 20_000,
     json_: Json = False,
@@ -188,13 +192,13 @@ def verify_command(
     file: ProblemFile = None,
     X: XFile = None,
     y: YFile = None,
-    network: NetworkName = "diagonal",
-    depth: Depth = 2,
+    network: NetworkName = None,
+    depth: Depth = None,
     scale: Scale = None,
     log_scale: LogScale = None,
-    seed: Seed = 0,
+    seed: Seed = None,
     zero_last: ZeroLast = False,
-    loss_factor: LossFactor = 1.0,
+    loss_factor: LossFactor = None,
     learning_rate: Annotated[
         float | None, typer.Option(help="Also train, with this learning rate.")
     ] = None,
@@ -213,13 +217,13 @@ def explain_command(
     file: ProblemFile = None,
     X: XFile = None,
     y: YFile = None,
-    network: NetworkName = "diagonal",
-    depth: Depth = 2,
+    network: NetworkName = None,
+    depth: Depth = None,
     scale: Scale = None,
     log_scale: LogScale = None,
-    seed: Seed = 0,
+    seed: Seed = None,
     zero_last: ZeroLast = False,
-    loss_factor: LossFactor = 1.0,
+    loss_factor: LossFactor = None,
     json_: Json = False,
 ) -> None:
     """Show which theorems apply and, for the others, which condition fails and by how much."""
@@ -234,8 +238,10 @@ def atlas_command(json_: Json = False) -> None:
         fields = ("id", "citation", "concludes", "statement")
         typer.echo(json.dumps([{f: getattr(t, f) for f in fields} for t in theorems()], indent=2))
         return
-    rows = [(t.id, t.concludes, t.statement, t.citation) for t in theorems()]
-    console.print(table("Atlas", ("theorem", "concludes", "statement", "source"), rows))
+    for theorem in theorems():
+        heading = f"{theorem.id} (concludes a {theorem.concludes})"
+        console.print(Text(heading), Text(theorem.statement), Text(theorem.citation), sep="\n")
+        console.print()
 
 
 @app.command("demo")
@@ -254,29 +260,43 @@ def _problem(
     file: Path | None,
     X: str | None,
     y: str | None,
-    network: str,
-    depth: int,
+    network: str | None,
+    depth: int | None,
     scale: float | None,
     log_scale: float | None,
-    seed: int,
+    seed: int | None,
     zero_last: bool,
-    loss_factor: float,
+    loss_factor: float | None,
 ) -> Problem:
     """The problem from its file, or from the options."""
     if file is not None:
-        if X is not None or y is not None:
-            raise LimitpointError("give a problem file, or --X and --y, not both")
+        options = {
+            "--X": X,
+            "--y": y,
+            "--network": network,
+            "--depth": depth,
+            "--scale": scale,
+            "--log-scale": log_scale,
+            "--seed": seed,
+            "--zero-last": zero_last or None,
+            "--loss-factor": loss_factor,
+        }
+        given = [name for name, value in options.items() if value is not None]
+        if given:
+            raise LimitpointError(f"{', '.join(given)} cannot go with a problem file: set it there")
         return load_problem(file)
     if X is None or y is None:
         raise LimitpointError("give a problem file, or both --X and --y")
-    if network != "diagonal":
+    if network not in (None, "diagonal"):
         raise LimitpointError(f"--network must be diagonal; it is {network}")
-    chosen = Diagonal(depth=depth)
-    task = read_data(X, y, loss_factor)
+    if zero_last and seed is not None:
+        raise LimitpointError("--seed does not go with --zero-last, whose start is not random")
+    chosen = Diagonal(depth=2 if depth is None else depth)
+    task = read_data(X, y, 1.0 if loss_factor is None else loss_factor)
     if zero_last:
         init = Init.zero_last(chosen, task, scale, log_scale=log_scale)
     else:
-        init = Init.random(chosen, task, scale, seed=seed, log_scale=log_scale)
+        init = Init.random(chosen, task, scale, seed=seed or 0, log_scale=log_scale)
     return Problem(chosen, init, task)
 
 

@@ -7,7 +7,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
+from limitpoint.arrays import Float
 from limitpoint.dynamics import Trajectory
 from limitpoint.errors import LimitpointError
 from limitpoint.theory import Limit
@@ -22,6 +24,8 @@ LEAD = 30.0
 MOVE = 1e-3
 # A training run is laid over a flow as about this many dots.
 DOTS = 60
+# Axes cannot be laid out for numbers beyond this; a diverging run is drawn up to it.
+LARGEST_DRAWN = 1e100
 # Coefficients named in the legend: the largest at the end; the others are drawn in grey.
 NAMED = 7
 
@@ -32,38 +36,36 @@ def plot_trajectory(
     """Coefficients and loss against logarithmic time, with the predicted limit as dashed lines.
 
     A middle panel shows the log-moduli: coefficients that are still dormant are visible there
-    alone. A training run can be laid over a flow as dots.
+    alone. A training run can be laid over a flow as dots. What is not finite is left out.
     """
     figure = Figure(figsize=(9, 8.5), layout="constrained")
     FigureCanvasAgg(figure)
     values, logs, losses = figure.subplots(3, 1, sharex=True, height_ratios=(3, 2, 2))
-    moments = trajectory.times if trajectory.steps is None else trajectory.steps
-    later = moments > 0
-    times = moments[later]
+    moments = _moments(trajectory)
     named = _largest(trajectory.log_abs_coefs[-1])
-    tens = trajectory.log_abs_coefs[later] / np.log(10)
-    for i in range(trajectory.coefs.shape[1]):
-        style = _style(i, named)
-        values.plot(times, trajectory.coefs[later, i], **style)
-        logs.plot(times, np.where(np.isfinite(tens[:, i]), tens[:, i], np.nan), **style)
+    coefs = _drawable(trajectory.coefs)
+    tens = _drawable(trajectory.log_abs_coefs / np.log(10))
+    for i in range(coefs.shape[1]):
+        values.plot(moments, coefs[:, i], **_style(i, named))
+        logs.plot(moments, tens[:, i], **_style(i, named))
+    losses.plot(moments, _drawable(trajectory.losses), color="black", **_point_if(moments))
     if training is not None:
         _lay_over(values, training, named)
     if limit is not None:
         for rank, i in enumerate(named):
             values.axhline(limit.coef[i], color=COLOURS[rank], linestyle="--", linewidth=1)
         values.plot([], [], color="black", linestyle="--", linewidth=1, label="predicted limit")
-    positive = trajectory.losses[later] > 0
-    losses.plot(times[positive], trajectory.losses[later][positive], color="black")
     values.set_ylabel("coefficient")
     values.set_title(trajectory.kind)
     values.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     logs.set_ylabel("log₁₀ |coefficient|")
     losses.set_ylabel("loss")
-    if positive.any():
-        losses.set_yscale("log")
-    losses.set_xscale("log")
-    losses.set_xlim(left=_first_move(trajectory) / LEAD, right=times[-1] * 1.3)
     losses.set_xlabel("time" if trajectory.steps is None else "step")
+    if (trajectory.losses > 0).any():
+        losses.set_yscale("log")
+    if (moments > 0).sum() > 1:
+        losses.set_xscale("log")
+        losses.set_xlim(_first_move(trajectory) / LEAD, moments[-1] * 1.3)
     return figure
 
 
@@ -92,6 +94,7 @@ def plot_limit(limit: Limit) -> Figure:
     logs.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     logs.set_ylabel("log₁₀ |coefficient|")
     logs.set_xlabel("feature")
+    logs.xaxis.set_major_locator(MaxNLocator(integer=True))
     return figure
 
 
@@ -112,12 +115,28 @@ def save(figure: Figure, path: str | Path) -> None:
     figure.savefig(path, dpi=150)
 
 
-def _first_move(trajectory: Trajectory) -> float:
+def _moments(trajectory: Trajectory) -> Float:
     moments = trajectory.times if trajectory.steps is None else trajectory.steps
-    change = np.abs(trajectory.losses - trajectory.losses[0])
-    moved = change > MOVE * np.abs(trajectory.losses[0])
-    first = int(np.argmax(moved)) if moved.any() else 1
-    return float(moments[max(first, 1)])
+    return np.asarray(moments, dtype=np.float64)
+
+
+def _drawable(numbers: Float) -> Float:
+    """The numbers with NaN, which draws nothing, in place of what no axis can hold."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.abs(numbers) < LARGEST_DRAWN, numbers, np.nan)
+
+
+def _point_if(moments: Float) -> dict[str, Any]:
+    """A single record is drawn as a point: a line through it would be invisible."""
+    return {"marker": "o"} if len(moments) == 1 else {}
+
+
+def _first_move(trajectory: Trajectory) -> float:
+    """The first moment after 0 at which the loss has moved; the first record if it never has."""
+    moments, losses = _moments(trajectory), _drawable(trajectory.losses)
+    later = moments > 0
+    moved = later & (np.abs(losses - losses[0]) > MOVE * np.abs(losses[0]))
+    return float(moments[moved][0] if moved.any() else moments[later][0])
 
 
 def _lay_over(axes: Axes, training: Trajectory, named: list[int]) -> None:

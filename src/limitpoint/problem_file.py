@@ -95,13 +95,14 @@ def read_array(source: Any, name: str, folder: Path = Path()) -> Float:
     """
     if not isinstance(source, str):
         return as_float_array(source, name, ProblemFileError, ndim=(0, 1, 2))
-    file, _, key = source.partition(".npz:")
-    path = folder / (f"{file}.npz" if key else source)
+    stem, _, key = source.partition(".npz:")
+    path = folder / (f"{stem}.npz" if key else source)
     try:
         if path.suffix == ".npy":
-            return np.asarray(np.load(path, allow_pickle=False))
+            with path.open("rb") as file:
+                return np.asarray(np.load(file, allow_pickle=False))
         if path.suffix == ".npz":
-            with np.load(path, allow_pickle=False) as archive:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
                 key = key or name
                 if key not in archive:
                     known = ", ".join(archive.files)

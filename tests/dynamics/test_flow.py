@@ -4,8 +4,6 @@ import time
 
 import numpy as np
 import pytest
-
-import limitpoint as lp
 from tests.oracles.brute_flow import flow_coefs, flow_layers
 from tests.theory.problems import (
     LOG_OF_1E_MINUS_1000,
@@ -13,7 +11,10 @@ from tests.theory.problems import (
     gaussian_data,
     gaussian_problem,
     random_layers,
+    sensitivity,
 )
+
+import limitpoint as lp
 
 EPS = np.finfo(np.float64).eps
 RTOL = lp.SampleSpace().rtol
@@ -34,7 +35,7 @@ def small_problem(scale=0.3, depth=2, loss_factor=1.0, seed=0):
 
 
 def tolerance(problem, coefs, clocks):
-    """A local error enters through the clocks: relative to coefficients and start, times 1 + |ξ|."""
+    """Local errors enter through the clocks: relative to coefficients and start, times 1 + |ξ|."""
     start = np.abs(problem.network.coef(problem.init.layers)).max()
     return ACCUMULATED * (1 + np.abs(clocks).max()) * (np.abs(coefs).max() + start)
 
@@ -120,10 +121,11 @@ class TestBetweenSpaces:
         run = lp.flow(problem, times=times)
         residuals = 2.0 * (problem.task.y - run.coefs @ problem.task.X.T)
         steps = np.diff(times)[:, None] * (residuals[1:] + residuals[:-1]) / 2
-        # Trapezoidal rule: h²/12 · T · max |r''|, measured by second differences.
+        # Trapezoidal rule: T/12 · h² max |r''|, the last two factors by second differences.
         bend = np.abs(np.diff(residuals, 2, axis=0)).max()
         found = run.duals[-1] - run.duals[0]
-        np.testing.assert_allclose(found, steps.sum(axis=0), atol=len(times) * steps.shape[1] * bend)
+        atol = times[-1] * bend / 12 + ACCUMULATED * np.abs(found).max()
+        np.testing.assert_allclose(found, steps.sum(axis=0), rtol=0, atol=atol)
 
 
 class TestEndsAtThePrediction:
@@ -138,21 +140,25 @@ class TestEndsAtThePrediction:
         limit = lp.predict(problem)
         assert run.status is lp.Status.CONVERGED
         assert np.linalg.norm(run.coef - limit.coef) <= 1e-6 * np.linalg.norm(limit.coef)
-        assert duration < 2.0
+        if isinstance(space, lp.SampleSpace):  # the default one, to which the time limit applies
+            assert duration < 2.0
 
     @pytest.mark.parametrize("log_scale", FLOW_LOG_SCALES.values(), ids=FLOW_LOG_SCALES.keys())
-    def test_dormant_coefficients_too(self, log_scale):
-        problem = gaussian_problem(5, 12, log_scale=log_scale)
+    def test_logarithms_and_signs_too(self, log_scale):
+        problem = gaussian_problem(5, 12, dense=True, log_scale=log_scale)
         run, limit = lp.flow(problem), lp.predict(problem)
-        visible = np.abs(limit.coef) > 1e-3
-        np.testing.assert_array_equal(run.signs[-1][visible], limit.signs[visible])
-        # Moduli of logarithms up to 4605; the duals of both end points agree only as far as the
-        # data pin them down, so that a coefficient smaller than the misfit is known to its order.
-        misfit = np.log(lp.SampleSpace().misfit_tolerance)
-        sizeable = limit.log_abs_coef > misfit / 2
-        np.testing.assert_allclose(
-            run.log_abs_coefs[-1][sizeable], limit.log_abs_coef[sizeable], atol=1e-2
-        )
+        a, b = (np.exp(log_scale) * layer for layer in problem.init.direction)
+        size = np.linalg.norm(limit.coef) + np.linalg.norm(a * b)
+        off = lp.SampleSpace().misfit_tolerance * sensitivity(problem.task.X, a, b, limit.coef)
+        # The misfit, amplified, is an absolute error of the coefficients; where that is small
+        # against a coefficient it is the error of its logarithm.
+        allowed = off * size / np.maximum(np.abs(limit.coef), np.finfo(float).tiny)
+        known = allowed < 0.1
+        assert known.sum() >= 5
+        np.testing.assert_array_equal(run.signs[-1][known], limit.signs[known])
+        error = np.abs(run.log_abs_coefs[-1] - limit.log_abs_coef)
+        rounding = ACCUMULATED * (1 + np.abs(limit.log_abs_coef))
+        assert (error <= 2 * allowed + rounding)[known].all()
 
 
 class TestSaddles:
@@ -216,11 +222,8 @@ class TestSaddles:
         run = lp.flow(self.problem(), times=times, space=space)
         clocks = np.abs(2.0 * times[:, None] * (self.task.X.T @ self.task.y))
         pulled = clocks[0] > 0
-        expected = 2 * self.log_scale + 2 * clocks + np.log(-np.expm1(-4 * clocks[:, pulled])).sum()
-        expected = (2 * self.log_scale + 2 * clocks)[:, pulled] + np.log(
-            -np.expm1(-4 * clocks[:, pulled])
-        )
-        expected -= np.log(4.0)
+        clocks = clocks[:, pulled]
+        expected = 2 * self.log_scale + 2 * clocks + np.log(-np.expm1(-4 * clocks) / 4)
         np.testing.assert_array_equal(run.signs[:, pulled], 1.0)
         # Logarithms of modulus 4605 at RTOL.
         atol = ACCUMULATED * abs(2 * self.log_scale)
@@ -232,11 +235,19 @@ class TestSaddles:
         times = np.linspace(0.7 * jumps[0] + 0.3 * jumps[1], 0.3 * jumps[0] + 0.7 * jumps[1], 5)
         run = lp.flow(self.problem(), times=times, space=space)
         pull = 2.0 * self.task.X.T @ (self.task.y - self.task.X @ self.saddles[0])
-        dormant = [1, 2, 3]
+        dormant = [2, 3]
         rates = np.polyfit(times, run.log_abs_coefs[:, dormant], 1)[0]
         expected = 2 * pull[dormant] * run.signs[0, dormant]
         # The residual of the plateau is right to 100 RTOL.
         np.testing.assert_allclose(rates, expected, rtol=0, atol=10 * ACCUMULATED)
+
+    def test_a_dormant_coefficient_may_change_its_sign(self, space):
+        """β₁ was pulled up before the first jump (clock ½) and is pulled down by 0.3 after it."""
+        start, end = self.jumps(self.log_scale)[:2]
+        crossing = start + (end - start) * (0.5 / 0.3) / self.waits[1]
+        run = lp.flow(self.problem(), times=[0.99 * crossing, 1.01 * crossing], space=space)
+        np.testing.assert_array_equal(run.signs[:, 1], [1.0, -1.0])
+        np.testing.assert_array_equal(run.coefs[:, 1], 0.0)
 
     def test_dormant_coefficients_sit_where_algorithm_1_puts_their_clocks(self, space):
         """In the middle of plateau 1: ξ = log(1/s)(s⁽¹⁾ + ½δ₂ u⁽¹⁾), up to a constant."""
@@ -410,9 +421,8 @@ class TestConservation:
 
     def test_drift_is_measured(self):
         """A record whose invariant a₂² − a₁² moves from 0 to 3, relative to the square 4."""
-        run = lp.train(small_problem(), lp.GD(1e-9), steps=1)
         layers = (np.array([[1.0], [1.0]]), np.array([[1.0], [2.0]]))
-        moved = type(run).build(
+        moved = lp.Trajectory.build(
             kind="made up",
             status=lp.Status.REACHED_END,
             times=np.array([0.0, 1.0]),
@@ -420,7 +430,8 @@ class TestConservation:
             losses=np.zeros(2),
             layers=layers,
         )
-        assert lp.drift(lp.Diagonal(2), moved) == type(lp.drift(lp.Diagonal(2), moved))(3.0, 0.75)
+        found = lp.drift(lp.Diagonal(2), moved)
+        assert (found.total, found.relative) == (3.0, 0.75)
 
     def test_drift_needs_layers(self):
         bare = lp.Trajectory.build(

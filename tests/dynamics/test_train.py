@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from tests.theory.problems import diagonal_problem, gaussian_data, random_layers
 
 import limitpoint as lp
-from tests.theory.problems import diagonal_problem, gaussian_data, random_layers
 
 
 def small_problem(scale=0.5, depth=2, loss_factor=1.0):
@@ -105,7 +105,8 @@ class TestSchedule:
     def test_a_run_longer_than_one_chunk(self):
         long = lp.train(self.problem, lp.GD(1e-3), 120_000, record=[1, 119_999])
         assert long.steps.tolist() == [0, 1, 119_999, 120_000]
-        assert long.status is lp.Status.CONVERGED
+        split = lp.train(self.problem, lp.GD(1e-3), 120_000, record=[20_000, 70_000])
+        np.testing.assert_array_equal(long.coef, split.coef)
 
 
 class TestStatus:

@@ -241,8 +241,8 @@ def test_the_curvature_of_the_potential_is_one_over_the_slope():
     coefs = mirror.coefs(clocks)
     slopes = mirror.slopes(clocks)
     ahead, behind = (mirror.clocks(coefs + side * step * slopes) for side in (1, -1))
-    # A step of h·slope in β is one of h in ξ up to h² (each derivative of Ψ is at most twice the one
-    # before): relative error below 4h²; rounding eps·(clocks of modulus 2 and start over slope) divided by 2h.
+    # A step of h·slope in β is one of h in ξ up to h² (each derivative of Ψ is at most twice the
+    # one before): relative error below 4h²; and rounding of clocks of modulus 2, over 2h.
     tolerance = 4 * step**2 + OPERATIONS * EPS * 4 / step
     np.testing.assert_allclose((ahead - behind) / (2 * step), 1.0, rtol=tolerance)
 

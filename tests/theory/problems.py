@@ -35,8 +35,11 @@ def random_layers(n, depth=2, seed=1):
     return tuple(rng.standard_normal((depth, n)))
 
 
-def gaussian_problem(m, n, seed=0, *, zero_last=False, scale=None, log_scale=None):
+def gaussian_problem(m, n, seed=0, *, dense=False, zero_last=False, scale=None, log_scale=None):
+    """Gaussian data; `dense` targets are Gaussian too, so that m coefficients stay visible."""
     X, y = gaussian_data(m, n, seed)
+    if dense:
+        y = np.random.default_rng(seed + 2).standard_normal(m)
     layers = (np.ones(n), np.zeros(n)) if zero_last else random_layers(n, seed=seed + 1)
     return diagonal_problem(X, y, *layers, scale=scale, log_scale=log_scale)
 

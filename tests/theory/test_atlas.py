@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from tests.theory.problems import diagonal_problem, gaussian_data, random_layers
 
 import limitpoint as lp
 from limitpoint.theory.atlas import register
-from tests.theory.problems import diagonal_problem, gaussian_data, random_layers
 
 X, Y = gaussian_data(3, 6)
 
@@ -16,7 +16,7 @@ def problem_from(*layers, **where):
 
 def condition(problem, theorem, part):
     """The condition of a theorem whose name contains `part`."""
-    conditions = dict((t.id, c) for t, c in lp.explain(problem).rows)[theorem]
+    conditions = {t.id: c for t, c in lp.explain(problem).rows}[theorem]
     return next(c for c in conditions if part in c.name)
 
 
@@ -157,7 +157,7 @@ class TestNoTheorem:
             lp.predict(problem_from(*random_layers(6), scale=np.inf))
 
     def test_a_scale_that_overflows_is_refused(self):
-        with pytest.raises(lp.errors.ScaleNotRepresentable, match="overflow float64"):
+        with pytest.raises(lp.errors.ScaleNotRepresentable, match="overflows float64"):
             lp.predict(problem_from(*random_layers(6), scale=1e200))
 
 

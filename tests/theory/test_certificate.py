@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from scipy.linalg import null_space
+from tests.theory.problems import LOG_SCALES, diagonal_problem, gaussian_data, gaussian_problem
 
 import limitpoint as lp
 from limitpoint.theory.certificate import certify_mirror_limit
-from tests.theory.problems import LOG_SCALES, diagonal_problem, gaussian_data, gaussian_problem
 
 # A thousand times the tolerance of a certificate.
 NUDGE = 1e-6

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-
-import limitpoint as lp
 from tests.oracles.brute_flow import RTOL, flow_coefs
 from tests.theory.problems import diagonal_problem, gaussian_data, random_layers
+
+import limitpoint as lp
 
 
 def test_is_the_formula():

@@ -32,9 +32,10 @@ def drift(network: Network, trajectory: Trajectory) -> Drift:
     layers = trajectory.layers
     if layers is None:
         raise ValueError("the trajectory has no layers, so its conserved quantities are unknown")
-    values: Float = network.invariants(layers)  # invariants × times × …
-    moved = np.abs(values - values[:, :1])
-    largest = moved.max(axis=1)
-    size = max(float(np.max(layer**2)) for layer in layers)
-    relative = float(largest.max()) / size if size > 0 else 0.0
+    with np.errstate(over="ignore", invalid="ignore"):  # a diverged run has infinite drift
+        values: Float = network.invariants(layers)  # invariants × times × …
+        moved = np.nan_to_num(np.abs(values - values[:, :1]), nan=np.inf)
+        largest = moved.max(axis=1)
+        size = max(float(np.max(layer**2)) for layer in layers)
+    relative = float(largest.max()) / size if 0 < size < np.inf else float(largest.max())
     return Drift(total=float(largest.sum()), relative=relative)

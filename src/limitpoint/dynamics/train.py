@@ -111,7 +111,8 @@ def _as_trajectory(
     with np.errstate(over="ignore", invalid="ignore"):
         coefs = np.stack([network.coef([layer[r] for layer in layers]) for r in range(len(steps))])
         losses = np.array([task.loss(coef) for coef in coefs])
-    gauge = FitGauge.of(task, coefs[0])
+    growth = network.growth_coordinates(problem.init)
+    gauge = FitGauge.of(task, coefs[0], None if growth is None else growth.movable)
     if not np.isfinite(losses[-1]):
         status = Status.DIVERGED
     else:

@@ -118,5 +118,7 @@ def _norm(vector: Float) -> float:
 
 
 def _relative(value: float, scale: float) -> float:
-    """`value/scale`, where nothing relative to nothing is nothing."""
-    return 0.0 if value == 0.0 else float(np.divide(value, scale))
+    """`value/scale`, where nothing relative to nothing is nothing; infinite if it overflows."""
+    if value == 0.0:
+        return 0.0
+    return value / scale if scale > 0.0 and np.isfinite(value) else np.inf

@@ -54,6 +54,7 @@ COLD_START_LOG_GAP = 3.0
 # full Newton step takes an exponential to 1/e = 0.37 of itself.
 FALLING_SLOPE = 0.5
 SUFFICIENT_DECREASE = 1e-4
+SUFFICIENT_MISFIT = 0.5
 MAX_ITERATIONS = 400
 MAX_HALVINGS = 60
 
@@ -136,13 +137,17 @@ class _Newton:
         return point, False
 
     def _search(self, point: "_Point", step: Float) -> "_Point | None":
-        """Backtrack until the dual objective has fallen enough, up to its own rounding."""
+        """Backtrack until the dual objective has fallen enough, or the misfit has.
+
+        Near the solution the objective's own rounding hides its fall; the misfit still shows it.
+        """
         descent = float(point.gap @ step)
         slack = EPS * (abs(point.objective) + point.magnitude)
         length = 1.0
         for _ in range(MAX_HALVINGS):
             trial = _Point(self, point.mirror, point.dual + length * step)
-            if trial.objective <= point.objective - SUFFICIENT_DECREASE * length * descent + slack:
+            wanted = point.objective - SUFFICIENT_DECREASE * length * descent + slack
+            if trial.objective <= wanted or trial.misfit <= SUFFICIENT_MISFIT * point.misfit:
                 return trial
             length /= 2
         return None

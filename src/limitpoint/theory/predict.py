@@ -3,7 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from limitpoint.display import number, table, to_html, to_text
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from limitpoint.display import to_html, to_text
 from limitpoint.errors import NoTheoremApplies
 from limitpoint.problem import Problem
 from limitpoint.theory import half_lines, labarriere2024, yun2021
@@ -42,20 +46,18 @@ class Explanation:
         }
 
     def __rich__(self) -> Any:
-        rows = []
+        parts: list[Any] = [Text(f"Which theorems apply to {self.problem!r}")]
         for theorem, conditions in self.rows:
-            name = theorem.id
+            verdict = "applies" if all(c.holds for c in conditions) else "does not apply"
+            grid = Table.grid(padding=(0, 2))
             for condition in conditions:
-                mark = "holds" if condition.holds else "FAILS"
-                rows.append(
-                    (name, condition.name, mark, number(condition.margin), condition.detail)
+                margin = "" if condition.margin is None else f" (margin {condition.margin:.3g})"
+                grid.add_row(
+                    "  holds" if condition.holds else "  FAILS",
+                    Text(f"{condition.name}{margin}: {condition.detail}"),
                 )
-                name = ""
-        return table(
-            f"Which theorems apply to {self.problem!r}",
-            ("theorem", "condition", "", "margin", "found"),
-            rows,
-        )
+            parts += [Text(f"\n{theorem.id}: {verdict}"), grid]
+        return Group(*parts)
 
     def __repr__(self) -> str:
         return to_text(self.__rich__())
