@@ -283,7 +283,9 @@ def _problem(
         }
         given = [name for name, value in options.items() if value is not None]
         if given:
-            raise LimitpointError(f"{', '.join(given)} cannot go with a problem file: set it there")
+            raise LimitpointError(
+                f"{', '.join(given)} cannot go with a problem file: give one or the other, not both"
+            )
         return load_problem(file)
     if X is None or y is None:
         raise LimitpointError("give a problem file, or both --X and --y")

@@ -41,16 +41,22 @@ def plot_trajectory(
     figure = Figure(figsize=(9, 8.5), layout="constrained")
     FigureCanvasAgg(figure)
     values, logs, losses = figure.subplots(3, 1, sharex=True, height_ratios=(3, 2, 2))
-    moments = _moments(trajectory)
     named = _largest(trajectory.log_abs_coefs[-1])
-    coefs = _drawable(trajectory.coefs)
-    tens = _drawable(trajectory.log_abs_coefs / np.log(10))
+    # Time 0 has no place on a logarithmic axis; it is drawn only if there is nothing else.
+    shown = _moments(trajectory) > 0
+    shown = shown if shown.any() else ~shown
+    moments = _moments(trajectory)[shown]
+    coefs = _drawable(trajectory.coefs[shown])
+    tens = _drawable(trajectory.log_abs_coefs[shown] / np.log(10))
     for i in range(coefs.shape[1]):
         values.plot(moments, coefs[:, i], **_style(i, named))
         logs.plot(moments, tens[:, i], **_style(i, named))
-    losses.plot(moments, _drawable(trajectory.losses), color="black", **_point_if(moments))
+    losses.plot(moments, _drawable(trajectory.losses[shown]), color="black", **_point_if(moments))
     if training is not None:
+        height = values.get_ylim()
         _lay_over(values, training, named)
+        if not np.isfinite(training.losses[-1]):
+            values.set_ylim(height)  # a diverged run must not hide the flow
     if limit is not None:
         for rank, i in enumerate(named):
             values.axhline(limit.coef[i], color=COLOURS[rank], linestyle="--", linewidth=1)
@@ -63,7 +69,7 @@ def plot_trajectory(
     losses.set_xlabel("time" if trajectory.steps is None else "step")
     if (trajectory.losses > 0).any():
         losses.set_yscale("log")
-    if (moments > 0).sum() > 1:
+    if len(moments) > 1:
         losses.set_xscale("log")
         losses.set_xlim(_first_move(trajectory) / LEAD, moments[-1] * 1.3)
     return figure
@@ -144,7 +150,7 @@ def _lay_over(axes: Axes, training: Trajectory, named: list[int]) -> None:
     for rank, i in enumerate(named):
         axes.plot(
             training.times[rows],
-            training.coefs[rows, i],
+            _drawable(training.coefs[rows, i]),
             ".",
             color=COLOURS[rank],
             markersize=7,

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from rich.console import Group
 
-from limitpoint.arrays import Float
 from limitpoint.display import number, table, to_html, to_text
 from limitpoint.dynamics import (
     Optimiser,
@@ -18,12 +17,11 @@ from limitpoint.dynamics import (
     train,
 )
 from limitpoint.problem import Problem
+from limitpoint.sensitivity import EPS, SAFETY, Sensitivity
 from limitpoint.theory import Limit, convergence_bound, explain, predict
 
 __all__ = ["Check", "Verdict", "verify"]
 
-# First-order error estimates are doubled before they serve as tolerances.
-SAFETY = 2.0
 # Accumulated error of an integration, in units of its tolerance per step.
 ACCUMULATION = 100.0
 # A training run that misses the data by more than this has not ended yet, and cannot be compared.
@@ -148,7 +146,7 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
     True
     """
     limit = predict(problem)
-    scales = _Sensitivity(problem, limit)
+    scales = Sensitivity(problem, limit)
     checks = [
         Check(f"limit: {name}", value, limit.certificate.tolerance, "certificate")
         for name, value in limit.certificate.residuals.items()
@@ -178,86 +176,27 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
     checks += bound_checks
     run = None
     if training is not None:
+        notes += _training_notes(problem, limit)
         run = train(problem, training, steps)
         finer = train(problem, training.refined(), 2 * steps)
         checks += _training_checks(problem, training, run, finer, scales)
     return Verdict(problem, tuple(checks), limit, tuple(flows), run, notes)
 
 
-class _Sensitivity:
-    """How errors of the data fit and of the map move the limit, to first order.
-
-    With slopes D at the limit, a misfit r moves the coefficients by `K r`,
-    `K = DXᵀ(XDXᵀ)⁻¹`, and a relative error ε of the map by at most `(1 + ‖K‖‖X‖) ε ‖β‖`.
-    """
-
-    def __init__(self, problem: Problem, limit: Limit) -> None:
-        task = problem.task
-        self.limit = limit
-        self.size = float(np.linalg.norm(limit.coef)) or 1.0
-        self.longest_clock = float(np.abs(limit.clocks).max())
-        self._task = task
-        self._mirror = problem.network.mirror_map(problem.init)
-        self._clocks = limit.clocks
-        left, values, _ = np.linalg.svd(task.X, full_matrices=False)
-        cut = max(task.X.shape) * np.finfo(np.float64).eps * values[0]
-        self._range = left[:, values > cut]
-
-    def misfit(self, coef: Float) -> float:
-        """Distance of `Xβ` from its value at the limit, in the range of X."""
-        return float(np.linalg.norm(self._range.T @ (self._task.X @ (coef - self.limit.coef))))
-
-    def relative_misfit(self, coef: Float) -> float:
-        """The same, relative to the larger of the fitted values and the data."""
-        unit = max(
-            float(np.linalg.norm(self._task.X @ self.limit.coef)),
-            float(np.linalg.norm(self._task.y)),
-        )
-        return self.misfit(coef) / unit if unit > 0 else 0.0
-
-    def distance(self, coef: Float) -> float:
-        """Distance from the limit, relative to its norm."""
-        return float(np.linalg.norm(coef - self.limit.coef)) / self.size
-
-    def tolerance(self, misfit: float, map_error: float = 0.0) -> float:
-        """Relative distance from the limit that a misfit and an error of the map explain."""
-        gain = self._gain(misfit)
-        norm = float(np.linalg.norm(self._task.X, 2))
-        rounding = float(np.finfo(np.float64).eps) * (1.0 + self.longest_clock)
-        relative = max(map_error, self.limit.certificate.tolerance, rounding)
-        return SAFETY * (gain * misfit / self.size + (1.0 + gain * norm) * relative)
-
-    def _gain(self, misfit: float) -> float:
-        """`‖K‖`, the dormant coefficients that would have to close the misfit awake."""
-        if self._mirror is None:
-            slopes = np.ones(self._task.n_features)
-        else:
-            # To close a misfit a dormant coefficient must grow to about its size first.
-            awake = misfit / (float(np.linalg.norm(self._task.X, 2)) or 1.0)
-            reach = np.clip(awake, self._mirror.lower, self._mirror.upper)
-            grown = self._mirror.slopes(self._mirror.clocks(np.where(reach == 0, -awake, reach)))
-            slopes = np.fmax(self._mirror.slopes(self._clocks), grown)
-            slopes = np.where(np.isfinite(slopes), slopes, 0.0)
-        roots = np.sqrt(slopes)
-        inverse = np.linalg.pinv(self._range.T @ (self._task.X * roots))
-        return float(np.linalg.norm(roots[:, None] * inverse, 2)) if inverse.size else 0.0
-
-
 def _flow_checks(
-    name: str, run: Trajectory, scales: _Sensitivity, misfit_tolerance: float, map_error: float
+    name: str, run: Trajectory, scales: Sensitivity, misfit_tolerance: float, map_error: float
 ) -> list[Check]:
-    misfit = scales.misfit(run.coef)
     return [
         Check(
             f"{name}: has fitted the data",
-            scales.relative_misfit(run.coef),
-            SAFETY * (misfit_tolerance + scales.limit.certificate.tolerance),
+            run.misfit,
+            SAFETY * max(misfit_tolerance, scales.rounding_misfit()),
             f"stopping rule of the flow ({_in_words(run)})",
         ),
         Check(
             f"{name}: distance to limit",
             scales.distance(run.coef),
-            scales.tolerance(misfit, map_error),
+            scales.tolerance(run.coef, map_error),
             "(misfit + accuracy) × sensitivity",
         ),
     ]
@@ -285,33 +224,47 @@ def _bound_checks(problem: Problem, run: Trajectory) -> tuple[list[Check], tuple
     ], ()
 
 
+def _training_notes(problem: Problem, limit: Limit) -> tuple[str, ...]:
+    """Say where training in float64 is not training of the same network."""
+    grown = float(np.abs(limit.coef).max()) ** (2 / problem.network.degree)
+    start = max(float(np.abs(layer).max()) for layer in problem.init.layers)
+    if start**2 > EPS * grown:
+        return ()
+    return (
+        "Training at this scale is not comparable: the conserved differences of the squared "
+        "layers are below the rounding of the layers once these have grown, so that float64 loses "
+        "them. The flows keep them in logarithms.",
+    )
+
+
 def _training_checks(
     problem: Problem,
     optimiser: Optimiser,
     run: Trajectory,
     finer: Trajectory,
-    scales: _Sensitivity,
+    scales: Sensitivity,
 ) -> list[Check]:
     # Halving the step halves a first-order error, so the two runs differ by half of it.
-    step_effect = 2 * float(np.linalg.norm(run.coef - finer.coef)) / scales.size
-    misfit = scales.misfit(run.coef)
+    with np.errstate(over="ignore", invalid="ignore"):  # a diverged run fails its checks as NaN
+        step_effect = 2 * float(np.linalg.norm(run.coef - finer.coef)) / scales.size
+        distance = scales.distance(run.coef)
+        lost = float(run.losses[0] - run.losses[-1])
     checks = [
         Check(
             "training: has fitted the data",
-            scales.relative_misfit(run.coef),
+            run.misfit,
             TRAINING_MISFIT,
             f"else more steps are needed ({_in_words(run)})",
         ),
         Check(
             "training: distance to limit",
-            scales.distance(run.coef),
-            SAFETY * step_effect + scales.tolerance(misfit),
+            distance,
+            SAFETY * step_effect + scales.tolerance(run.coef),
             "effect of the step, by halving it",
         ),
     ]
     # Each step changes a quadratic invariant by (step × gradient)², and the squared gradients sum
     # to the loss lost: to first order the drift is at most step × (loss(0) − loss(end)).
-    lost = float(run.losses[0] - run.losses[-1])
     checks.append(
         Check(
             "training: invariant drift",

@@ -428,6 +428,7 @@ class TestConservation:
             times=np.array([0.0, 1.0]),
             coefs=layers[0] * layers[1],
             losses=np.zeros(2),
+            misfit=1.0,
             layers=layers,
         )
         found = lp.drift(lp.Diagonal(2), moved)
@@ -440,6 +441,7 @@ class TestConservation:
             times=np.zeros(1),
             coefs=np.ones((1, 2)),
             losses=np.zeros(1),
+            misfit=1.0,
         )
         with pytest.raises(ValueError, match="the trajectory has no layers"):
             lp.drift(lp.Diagonal(2), bare)

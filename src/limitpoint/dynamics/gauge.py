@@ -12,9 +12,6 @@ __all__ = ["FitGauge"]
 
 # y counts as out of reach when no coefficients come closer to it than this, relative.
 RANGE_TOLERANCE = 1e-10
-# A start far larger than y leaves its rounding errors, some tens of eps, in the fit: so much of it
-# counts as part of y when misfits of 1e-10 are asked for.
-START_WEIGHT = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,16 +33,24 @@ class FitGauge:
         reachable = basis @ (basis.T @ task.y)
         size = float(np.linalg.norm(task.y))
         outside = float(np.linalg.norm(task.y - reachable))
-        begun = float(np.linalg.norm(np.abs(task.X) @ np.abs(start)))
-        unit = max(float(np.linalg.norm(reachable)), START_WEIGHT * begun)
+        unit = float(np.linalg.norm(reachable)) or float(np.linalg.norm(task.X @ start))
         return cls(task, basis, unit, outside <= RANGE_TOLERANCE * size)
 
     def misfit(self, coef: Float) -> float:
-        """`‖P(y − Xβ)‖` relative to the reachable part of y; P projects onto the range of X."""
+        """`‖P(y − Xβ)‖` relative to the reachable part of y (to the start if that is zero).
+
+        P projects onto the range of X.
+        """
         if self.unit == 0.0:
             return 0.0
         residual = self.basis.T @ (self.task.y - self.task.X @ coef)
         return float(np.linalg.norm(residual)) / self.unit
+
+    def rounding(self, noise: Float) -> float:
+        """The misfit that errors of this size in the coefficients can cause, on the same scale."""
+        if self.unit == 0.0:
+            return 0.0
+        return float(np.linalg.norm(np.abs(self.task.X) @ noise)) / self.unit
 
     @property
     def arrived(self) -> Status:

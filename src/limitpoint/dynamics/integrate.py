@@ -18,6 +18,8 @@ LARGEST_TRIAL = 1e150
 # Without requested times the integrator's own steps are kept, at most about this many: they are
 # dense where something happens and sparse on plateaus.
 RECORDS = 500
+# A misfit that has not halved in this many steps, at the level of rounding, will not fall further.
+STUCK_STEPS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,7 @@ def integrate(
     start: Float,
     *,
     misfit: Callable[[Float], float],
+    rounding: Callable[[Float], float],
     misfit_tolerance: float,
     arrived: Status,
     t_end: float | None,
@@ -45,14 +48,15 @@ def integrate(
 ) -> Integration:
     """Integrate an autonomous flow by LSODA (Adams where smooth, BDF where stiff).
 
-    Stops when `misfit(state)` falls to its tolerance, unless an end was asked for.
+    Stops when `misfit(state)` falls to its tolerance, or gets stuck where rounding of the state
+    alone can hold it, unless an end was asked for.
     """
+    watch = _Watch(misfit, rounding, misfit_tolerance)
     wanted = None if times is None else np.asarray(times, dtype=np.float64)
     last = t_end if wanted is None else float(wanted.max())
-    arrived_at_start = misfit(start) <= misfit_tolerance
     if last == 0.0 or not np.any(velocity(start)):
         recorded = np.zeros(1) if wanted is None else wanted
-        if arrived_at_start:
+        if watch.arrived(start):
             status = arrived
         else:
             status = Status.REACHED_END if last == 0.0 else Status.STATIONARY
@@ -70,9 +74,9 @@ def integrate(
     dense: list[Float] = []
     status = Status.STEP_LIMIT
     for _ in range(max_steps):
-        if solver.status == "finished" or (last is None and misfit(solver.y) <= misfit_tolerance):
-            reached = misfit(solver.y) <= misfit_tolerance
-            status = arrived if reached else Status.REACHED_END
+        here = watch.arrived(solver.y)
+        if solver.status == "finished" or (last is None and here):
+            status = arrived if here else Status.REACHED_END
             break
         solver.step()
         if solver.status == "failed" or not np.isfinite(solver.y).all():
@@ -91,3 +95,29 @@ def integrate(
     initial = np.tile(start, (int((wanted == 0.0).sum()), 1))
     states = np.concatenate([initial, *dense])
     return Integration(wanted[: len(states)], states, status)
+
+
+class _Watch:
+    """Tells from step to step whether the misfit has fallen as far as it can."""
+
+    def __init__(
+        self,
+        misfit: Callable[[Float], float],
+        rounding: Callable[[Float], float],
+        tolerance: float,
+    ) -> None:
+        self._misfit = misfit
+        self._rounding = rounding
+        self._tolerance = tolerance
+        self._best = np.inf
+        self._stuck = 0
+
+    def arrived(self, state: Float) -> bool:
+        """Whether the tolerance is met, or no progress is made at the level of rounding."""
+        found = self._misfit(state)
+        if found <= 0.5 * self._best:
+            self._best, self._stuck = found, 0
+        else:
+            self._stuck += 1
+        stuck = self._stuck >= STUCK_STEPS and found <= self._rounding(state)
+        return found <= self._tolerance or stuck

@@ -20,6 +20,8 @@ from limitpoint.problem import Problem
 
 __all__ = ["flow_in_parameter_space"]
 
+EPS = float(np.finfo(np.float64).eps)
+
 
 @dataclass(frozen=True, eq=False)
 class _Chart:
@@ -30,6 +32,7 @@ class _Chart:
     velocity: Callable[[Float], Float]
     jacobian: Callable[[Float], Float]
     coefs: Callable[[Float], Float]
+    noise: Callable[[Float], Float]  # rounding errors of the coefficients
     signs_and_logs: Callable[[Float], tuple[Float | None, Float | None]]
     layers: Callable[[Float], tuple[Float, ...]]
     movable: Float | None = None  # None: not known to be fewer than all
@@ -53,6 +56,7 @@ def flow_in_parameter_space(
         chart.jacobian,
         chart.start,
         misfit=lambda state: gauge.misfit(chart.coefs(state)),
+        rounding=lambda state: gauge.rounding(chart.noise(state)),
         misfit_tolerance=misfit_tolerance,
         arrived=gauge.arrived,
         t_end=t_end,
@@ -72,6 +76,7 @@ def flow_in_parameter_space(
         signs=signs,
         logs=logs,
         layers=chart.layers(found.states),
+        misfit=gauge.misfit(coefs[-1]),
     )
 
 
@@ -101,6 +106,7 @@ def _growth_chart(problem: Problem, growth: GrowthCoordinates) -> _Chart:
         velocity=lambda state: growth.velocity(pull(state)),
         jacobian=jacobian,
         coefs=growth.coefs,
+        noise=lambda state: EPS * np.abs(growth.coef_gradient(state)) @ (1.0 + np.abs(state)),
         signs_and_logs=growth.signs_and_logs,
         layers=growth.layers,
         movable=growth.movable,
@@ -147,6 +153,7 @@ def _plain_chart(problem: Problem) -> _Chart:
         velocity=in_float64(gradient),
         jacobian=in_float64(hessian),
         coefs=lambda states: np.asarray(network.coef(split(states))),
+        noise=lambda state: EPS * network.degree * np.abs(network.coef(split(state))),
         signs_and_logs=lambda states: (None, None),
         layers=split,
     )

@@ -42,11 +42,19 @@ def flow_in_sample_space(
         result: Float = -factor * ((rows * slopes) @ rows.T)
         return result
 
+    moduli = np.abs(rows)
+
+    def rounding(dual: Float) -> float:
+        # A clock x_iᵀν is rounded by eps·|x_i|ᵀ|ν|, its coefficient by slope times that.
+        noise = mirror.slopes(dual @ rows) * (np.abs(dual) @ moduli)
+        return gauge.rounding(np.finfo(np.float64).eps * noise)
+
     found = integrate(
         velocity,
         jacobian,
         np.zeros(rows.shape[0]),
         misfit=lambda dual: gauge.misfit(mirror.coefs(dual @ rows)),
+        rounding=rounding,
         misfit_tolerance=misfit_tolerance,
         arrived=gauge.arrived,
         t_end=t_end,
@@ -68,6 +76,7 @@ def flow_in_sample_space(
         logs=logs,
         layers=problem.network.layers_at(problem.init, clocks),
         duals=found.states @ gauge.basis.T,
+        misfit=gauge.misfit(coefs[-1]),
     )
 
 

@@ -60,8 +60,8 @@ def train(
     >>> task = lp.Regression([[1.0, 2.0]], [1.0])
     >>> network = lp.Diagonal(depth=2)
     >>> problem = lp.Problem(network, lp.Init.zero_last(network, task, scale=1e-4), task)
-    >>> lp.train(problem, lp.GD(learning_rate=1e-2), steps=5000).coef.round(6).tolist()
-    [1e-06, 0.5]
+    >>> lp.train(problem, lp.GD(learning_rate=1e-2), steps=5000).coef.round(3).tolist()
+    [0.0, 0.5]
     """
     steps = as_whole_number(steps, 1, "steps", LimitpointError)
     schedule = _schedule(steps, record)
@@ -114,10 +114,10 @@ def _as_trajectory(
     growth = network.growth_coordinates(problem.init)
     gauge = FitGauge.of(task, coefs[0], None if growth is None else growth.movable)
     if not np.isfinite(losses[-1]):
-        status = Status.DIVERGED
+        status, misfit = Status.DIVERGED, np.inf
     else:
-        arrived = gauge.misfit(coefs[-1]) <= MISFIT_TOLERANCE
-        status = gauge.arrived if arrived else Status.REACHED_END
+        misfit = gauge.misfit(coefs[-1])
+        status = gauge.arrived if misfit <= MISFIT_TOLERANCE else Status.REACHED_END
     return Trajectory.build(
         kind=f"training by {optimiser}",
         status=status,
@@ -126,6 +126,7 @@ def _as_trajectory(
         losses=losses,
         layers=layers,
         steps=steps,
+        misfit=misfit,
     )
 
 

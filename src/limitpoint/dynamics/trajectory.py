@@ -31,11 +31,15 @@ class Trajectory:
         How the run ended.
     kind
         What was run, in words.
+    misfit
+        How far from fitting the data it ended: the part of the residual that can be fitted,
+        relative to the part of y that can.
     """
 
     data: xr.Dataset
     status: Status
     kind: str
+    misfit: float
 
     @classmethod
     def build(
@@ -46,6 +50,7 @@ class Trajectory:
         times: Float,
         coefs: Float,
         losses: Float,
+        misfit: float,
         signs: Float | None = None,
         logs: Float | None = None,
         layers: tuple[Float, ...] | None = None,
@@ -74,7 +79,7 @@ class Trajectory:
             data = data.assign_coords(step=("time", steps))
         for variable in data.variables.values():
             read_only(variable.values)
-        return cls(data, status, kind)
+        return cls(data, status, kind, float(misfit))
 
     @property
     def times(self) -> Float:
@@ -127,7 +132,7 @@ class Trajectory:
 
     def to_xarray(self) -> xr.Dataset:
         """A copy of the labelled record, with the status in its attributes."""
-        return self.data.assign_attrs(status=self.status.name, kind=self.kind)
+        return self.data.assign_attrs(status=self.status.name, kind=self.kind, misfit=self.misfit)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain Python values (coefficients and losses along time, not the layers)."""
@@ -136,6 +141,7 @@ class Trajectory:
             "kind": self.kind,
             "status": self.status.name,
             "message": str(self.status),
+            "misfit": self.misfit,
             "times": self.times.tolist(),
             **steps,
             "coefs": self.coefs.tolist(),

@@ -31,7 +31,7 @@ EPS = float(np.finfo(np.float64).eps)
 # Residuals are relative to the target plus the coefficients. The final one is pushed to this, or
 # to the rounding level of the mirror map if that is higher.
 RESIDUAL_TOLERANCE = 1e-14
-# A clock x_iᵀν is rounded by EPS·‖x_i‖‖ν‖, which moves its coefficient by slope times that; the
+# A clock x_iᵀν is rounded by EPS·|x_i|ᵀ|ν|, which moves its coefficient by slope times that; the
 # matrix products add a few more units.
 ROUNDING_UNITS = 8.0
 # Continuation steps need only to stay in the region of quadratic convergence.
@@ -57,6 +57,7 @@ SUFFICIENT_DECREASE = 1e-4
 SUFFICIENT_MISFIT = 0.5
 MAX_ITERATIONS = 400
 MAX_HALVINGS = 60
+MAX_POLISHING = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +86,7 @@ def solve_dual(mirror: MirrorMap, data: Whitened) -> DualSolution:
     if not converged:
         point = newton.follow(mirror, max(natural, mirror.log_scale), cold)
         point, converged = newton.minimise(point, RESIDUAL_TOLERANCE)
+    point = newton.polish(point, data.singular_values)
     return DualSolution(point.dual, newton.iterations, point.residual, converged)
 
 
@@ -109,7 +111,6 @@ class _Newton:
 
     def __init__(self, data: Whitened) -> None:
         self.rows = data.rows
-        self.column_norms = np.linalg.norm(data.rows, axis=0)
         self.target = data.target
         self.target_norm = float(np.linalg.norm(data.target))
         self.iterations = 0
@@ -135,6 +136,25 @@ class _Newton:
             weights = np.where(falling, weights / 2, 1.0)
             point = following
         return point, False
+
+    def polish(self, point: "_Point", singular_values: Float) -> "_Point":
+        """Further full steps while they halve the misfit of the data themselves.
+
+        With columns of very different sizes a whitened misfit at rounding level can still be a
+        large misfit `‖X(β − β*)‖ = ‖Σ gap‖`.
+        """
+        misfit = _norm(singular_values * point.gap)
+        good = RESIDUAL_TOLERANCE * _norm(singular_values * self.target)
+        for _ in range(MAX_POLISHING):
+            if misfit <= good:
+                break
+            trial = _Point(self, point.mirror, point.dual + point.solve(point.gap))
+            self.iterations += 1
+            left = _norm(singular_values * trial.gap) if trial.misfit < math.inf else math.inf
+            if not left <= SUFFICIENT_MISFIT * misfit:
+                break
+            point, misfit = trial, left
+        return point
 
     def _search(self, point: "_Point", step: Float) -> "_Point | None":
         """Backtrack until the dual objective has fallen enough, or the misfit has.
@@ -201,7 +221,7 @@ class _Point:
 
     def rounding_level(self) -> float:
         """The residual that rounding of the clocks alone can cause."""
-        moved = _norm(self.slopes * self._newton.column_norms) * _norm(self.dual)
+        moved = _norm(self.slopes * (np.abs(self.dual) @ np.abs(self._newton.rows)))
         return ROUNDING_UNITS * EPS * (1.0 + moved / self._size) if self._size > 0 else 0.0
 
     def solve(self, right: Float, weights: Float | float = 1.0) -> Float:

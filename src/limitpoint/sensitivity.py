@@ -1,0 +1,74 @@
+"""How far from the predicted limit a run may end, given what is known of its errors.
+
+Notation: D the slopes of the mirror map at the limit, r the misfit with which the run ended. To
+first order a misfit moves the coefficients by `K r`, `K = DXᵀ(XDXᵀ)⁻¹`, and relative errors ε of
+the map or of the limit itself by at most `ε (|β| + |K||X||β|)`.
+"""
+
+import numpy as np
+
+from limitpoint.arrays import Float
+from limitpoint.problem import Problem
+from limitpoint.theory import Limit
+
+__all__ = ["EPS", "SAFETY", "Sensitivity"]
+
+EPS = float(np.finfo(np.float64).eps)
+# First-order error estimates are doubled before they serve as tolerances.
+SAFETY = 2.0
+
+
+class Sensitivity:
+    """First-order sensitivity of a predicted limit to the errors of a run."""
+
+    def __init__(self, problem: Problem, limit: Limit) -> None:
+        mirror = problem.network.mirror_map(problem.init)
+        if mirror is None:
+            raise TypeError(f"{problem.network} has no mirror map, so no sensitivity is known")
+        self._mirror = mirror
+        self._task = problem.task
+        self.limit = limit
+        self.size = float(np.linalg.norm(limit.coef)) or 1.0
+        self.longest_clock = float(np.abs(limit.clocks).max())
+        columns = self._task.X * (mirror.lower < mirror.upper)
+        left, values, _ = np.linalg.svd(columns, full_matrices=False)
+        self._range = left[:, values > max(columns.shape) * EPS * values[0]]
+
+    def distance(self, coef: Float) -> float:
+        """Distance from the limit, relative to its norm."""
+        return float(np.linalg.norm(coef - self.limit.coef)) / self.size
+
+    def tolerance(self, coef: Float, map_error: float = 0.0) -> float:
+        """Relative distance from the limit that the run's own misfit and errors explain."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            misfit = self._range.T @ (self._task.y - self._task.X @ coef)
+        if not np.isfinite(misfit).all():
+            return 0.0  # nothing explains a run that diverged
+        gain = self._gain(coef)
+        size = np.abs(self.limit.coef)
+        spread = size + np.abs(gain) @ np.abs(self._range.T @ self._task.X) @ size
+        relative = max(
+            map_error, self.limit.certificate.tolerance, EPS * (1.0 + self.longest_clock)
+        )
+        moved = float(np.linalg.norm(gain @ misfit)) + relative * float(np.linalg.norm(spread))
+        return SAFETY * moved / self.size
+
+    def rounding_misfit(self) -> float:
+        """The misfit, relative to the fit, that rounding of the clocks at the limit can cause."""
+        noise = EPS * self._mirror.slopes(self.limit.clocks) * (1.0 + np.abs(self.limit.clocks))
+        moved = float(np.linalg.norm(np.abs(self._task.X) @ noise))
+        fit = float(np.linalg.norm(self._task.X @ self.limit.coef))
+        return moved / fit if fit > moved else 0.0
+
+    def _gain(self, coef: Float) -> Float:
+        """`K` in the range of X, with every coefficient awake that is so in the run or the limit.
+
+        A coefficient that is dormant at the limit but not yet in the run still takes part in
+        closing the run's misfit.
+        """
+        with np.errstate(invalid="ignore"):  # a coefficient beyond its half-line has no clock
+            reached = self._mirror.slopes(self._mirror.clocks(coef))
+        slopes = np.fmax(self._mirror.slopes(self.limit.clocks), reached)
+        roots = np.sqrt(np.where(np.isfinite(slopes), slopes, 0.0))
+        gain: Float = roots[:, None] * np.linalg.pinv(self._range.T @ (self._task.X * roots))
+        return gain
