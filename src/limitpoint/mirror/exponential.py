@@ -15,6 +15,7 @@ in modulus, P or M is zero and the map covers a half-line only.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -105,21 +106,19 @@ class ExponentialMap(MirrorMap):
     def evaluate(self, clocks: Float) -> MirrorPoint:
         """Coefficients `vw`, slopes `v² + w²`, conjugate `½v²`."""
         with np.errstate(all="ignore"):
-            rise = np.exp(self.log_plus + (self.log_scale_ + clocks))
-            fall = np.exp(self.log_minus + (self.log_scale_ - clocks))
+            log_rise, log_fall, scale = self._at_start
+            rise = np.exp(log_rise + clocks)
+            fall = np.exp(log_fall - clocks)
             w = rise + fall
-            v = np.where(
-                np.abs(clocks) < SMALL_CLOCK,
-                np.exp(self.log_scale_) * self._smaller_near_start(clocks),
-                rise - fall,
-            )
+            near = scale * self._smaller_near_start(clocks)
+            v = np.where(np.abs(clocks) < SMALL_CLOCK, near, rise - fall)
             square = v * v
             return MirrorPoint(coefs=v * w, slopes=square + w * w, conjugates=0.5 * square)
 
     def signs_and_logs(self, clocks: Float) -> tuple[Float, Float]:
         """Signs and log-moduli of `vw`."""
-        plus = self.log_plus + (self.log_scale_ + clocks)
-        minus = self.log_minus + (self.log_scale_ - clocks)
+        log_rise, log_fall, _ = self._at_start
+        plus, minus = log_rise + clocks, log_fall - clocks
         high, low = np.maximum(plus, minus), np.minimum(plus, minus)
         is_near, frozen = np.abs(clocks) < SMALL_CLOCK, np.isneginf(high)
         with np.errstate(all="ignore"):
@@ -173,6 +172,15 @@ class ExponentialMap(MirrorMap):
     def at_log_scale(self, log_scale: float) -> "ExponentialMap":
         """The same direction at another scale."""
         return replace(self, log_scale_=float(log_scale))
+
+    @cached_property
+    def _at_start(self) -> tuple[Float, Float, float]:
+        """`log P`, `log M` and the scale itself, at this scale."""
+        return (
+            self.log_plus + self.log_scale_,
+            self.log_minus + self.log_scale_,
+            float(np.exp(self.log_scale_)),
+        )
 
     def _smaller_near_start(self, clocks: Float) -> Float:
         """`v` at scale 1 as its start plus its change; accurate for small clocks only."""

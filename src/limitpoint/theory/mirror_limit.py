@@ -1,7 +1,5 @@
 """The limit of any network with a mirror map, at any finite scale."""
 
-import numpy as np
-
 from limitpoint.problem import Problem
 from limitpoint.status import Status
 from limitpoint.theory.atlas import Theorem
@@ -27,7 +25,7 @@ def mirror_limit(problem: Problem, theorem: Theorem) -> Limit:
     solution = solve_dual(mirror, data)
     # From the whitened dual rather than as Xᵀν: no product with an ill-conditioned X.
     clocks = solution.dual @ data.rows
-    coef = mirror.coefs(clocks)
+    coef, _, conjugates = mirror.evaluate(clocks)
     signs, logs = mirror.signs_and_logs(clocks)
     certificate = certify_mirror_limit(task, mirror, coef, clocks, data.in_range)
     reached = Status.CONVERGED if data.in_range else Status.LEAST_SQUARES
@@ -38,7 +36,7 @@ def mirror_limit(problem: Problem, theorem: Theorem) -> Limit:
         clocks=clocks,
         dual=data.sample_dual(solution.dual),
         theorem=theorem,
-        potential=float(np.sum(mirror.potential(coef))),
+        potential=float(coef @ clocks - conjugates.sum()),  # Q = βξ − Ψ̂ where ξ = Q'(β)
         certificate=certificate,
         status=reached if certificate.ok else Status.NOT_CERTIFIED,
         iterations=solution.iterations,
