@@ -4,6 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
+# One thread each for the two test processes: they share two cores.
+test quick: export OMP_NUM_THREADS = 1
+test quick: export OPENBLAS_NUM_THREADS = 1
+
 .PHONY: demo test quick bench format clean
 
 demo: $(READY)  ## predict, flow, train and verify the built-in example

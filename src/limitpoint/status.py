@@ -8,14 +8,21 @@ class Status(Enum):
 
     CONVERGED = "Converged: the data are fitted and the optimality conditions hold."
     LEAST_SQUARES = (
-        "Converged to the least-squares fit: y is not in the range of the columns that can move, "
-        "so no coefficients fit it exactly."
+        "Converged to the least-squares fit: no coefficients that can be reached fit y exactly "
+        "(it is outside the range of the columns that can move, or signs or bounds forbid it)."
+    )
+    DEGENERATE = (
+        "The optimality conditions hold, but columns that tie are linearly dependent: other "
+        "coefficients have the same fit and penalty, and which of them training reaches depends "
+        "on finer detail than the growth times."
     )
     NOT_CERTIFIED = (
         "The solver stopped before the optimality conditions held to the required accuracy; "
         "the residuals in the certificate say by how much. Badly conditioned data are the usual "
         "cause: rescale the rows of X or remove nearly dependent ones."
     )
+    STOPPED = "Stopped by the stop function at this saddle, before the path's end."
+    SADDLE_LIMIT = "Cut after max_saddles saddles; raise max_saddles to follow the path further."
     REACHED_END = "Reached the requested end; the run had not converged by then."
     STATIONARY = (
         "Nothing moves: the gradient is exactly zero at the start although the data are not "

@@ -16,6 +16,7 @@ from limitpoint.dynamics import (
     flow,
     train,
 )
+from limitpoint.plateaus import compare_plateaus
 from limitpoint.problem import Problem
 from limitpoint.sensitivity import EPS, SAFETY, Sensitivity
 from limitpoint.theory import Limit, convergence_bound, explain, predict
@@ -145,6 +146,11 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
     >>> lp.verify(problem).passed
     True
     """
+    if not problem.init.is_finite:
+        raise NotImplementedError(
+            "verify needs a positive, finite scale: at scale 0 or infinity nothing moves in finite "
+            "time. Verify a small scale instead (log_scale=-2302.6 is 10^-1000)"
+        )
     limit = predict(problem)
     scales = Sensitivity(problem, limit)
     checks = [
@@ -174,6 +180,9 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
     )
     bound_checks, notes = _bound_checks(problem, flows[0])
     checks += bound_checks
+    saddle_checks, saddle_notes = _saddle_checks(problem)
+    checks += saddle_checks
+    notes += saddle_notes
     run = None
     if training is not None:
         notes += _training_notes(problem, limit)
@@ -222,6 +231,36 @@ def _bound_checks(problem: Problem, run: Trajectory) -> tuple[list[Check], tuple
             f"{ACCUMULATION:g} rtol × initial loss",
         )
     ], ()
+
+
+def _saddle_checks(problem: Problem) -> tuple[list[Check], tuple[str, ...]]:
+    """The plateaus of the flow against the saddles of the path, the worst of each kind."""
+    plateaus, unresolved = compare_plateaus(problem)
+    notes = (
+        (f"{unresolved} plateaus before the limit are too short at this scale to be compared.",)
+        if unresolved
+        else ()
+    )
+    if not plateaus:
+        return [], notes
+    value = max(plateaus, key=lambda p: p.value_error / p.value_tolerance)
+    clock = max(plateaus, key=lambda p: p.clock_error / p.clock_tolerance)
+    others = sum(not plateau.same_support for plateau in plateaus)
+    return [
+        Check(
+            f"saddle {value.number}: value of its plateau",
+            value.value_error,
+            value.value_tolerance,
+            f"dormant coefficients, approach (worst of {len(plateaus)})",
+        ),
+        Check(
+            f"saddle {clock.number}: clocks at its plateau",
+            clock.clock_error,
+            clock.clock_tolerance,
+            f"lags along the path, per log(1/scale) (worst of {len(plateaus)})",
+        ),
+        Check("saddles: plateaus in another order", float(others), 0.0, "the order is exact"),
+    ], notes
 
 
 def _training_notes(problem: Problem, limit: Limit) -> tuple[str, ...]:

@@ -29,9 +29,11 @@ class TestRegistry:
         ids = [theorem.id for theorem in lp.theorems()]
         assert ids == [
             "yun2021.corollary5",
+            "zhao2026.corollary4.6",
             "labarriere2024.theorem1",
             "labarriere2024.theorem2",
             "limitpoint.half_lines",
+            "limitpoint.half_lines_at_zero",
         ]
 
     def test_every_theorem_says_what_it_is(self):
@@ -113,7 +115,9 @@ class TestConditions:
     def test_the_scale_is_reported(self, scale):
         problem = problem_from(*random_layers(6), scale=scale)
         for theorem in lp.theorems():
-            assert not condition(problem, theorem.id, "scale positive and finite").holds
+            at_zero = theorem.id in ("zhao2026.corollary4.6", "limitpoint.half_lines_at_zero")
+            name = "scale zero" if at_zero else "scale positive and finite"
+            assert condition(problem, theorem.id, name).holds == (at_zero and scale == 0.0)
 
     def test_half_lines_report_how_deep_inside_a_fit_can_be(self):
         """β₁ + 2β₂ = 3: the deepest point is (1, 1), the minimum-norm one (0.6, 1.2)."""
@@ -148,12 +152,8 @@ class TestNoTheorem:
         with pytest.raises(ValueError, match="no theorem predicts"):
             lp.predict(problem_from(*random_layers(6, 3)))
 
-    def test_scale_zero_is_not_there_yet(self):
-        with pytest.raises(NotImplementedError, match=r"vanishing \(scale=0\) initialisation yet"):
-            lp.predict(problem_from(*random_layers(6), scale=0.0))
-
     def test_scale_infinity_is_not_there_yet(self):
-        with pytest.raises(NotImplementedError, match=r"infinite \(scale=inf\) initialisation yet"):
+        with pytest.raises(NotImplementedError, match=r"infinite initialisation \(scale=inf\) yet"):
             lp.predict(problem_from(*random_layers(6), scale=np.inf))
 
     def test_a_scale_that_overflows_is_refused(self):

@@ -71,10 +71,11 @@ class TestAcceptanceList:
     @pytest.mark.parametrize("log_scale", LOG_SCALES.values(), ids=LOG_SCALES.keys())
     def test_takes_under_a_fifth_of_a_second_at_100_by_1000(self, log_scale):
         problem = gaussian_problem(100, 1000, log_scale=log_scale)
-        assert best_time(lambda: lp.predict(problem), tries=3) < SECONDS_ALLOWED
+        assert best_time(lambda: lp.predict(problem), tries=20) < SECONDS_ALLOWED
 
 
 def best_time(run, tries):
+    """The least disturbed of several runs: other work may share the machine."""
     durations = []
     for _ in range(tries):
         start = time.perf_counter()

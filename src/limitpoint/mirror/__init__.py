@@ -1,6 +1,7 @@
 """Mirror maps: how each coefficient moves along its own curve as its clock runs."""
 
-from limitpoint.mirror.base import GrowthTimes, MirrorMap, MirrorPoint
+from limitpoint.mirror.base import MirrorMap, MirrorPoint
 from limitpoint.mirror.exponential import ExponentialMap
+from limitpoint.mirror.growth import GrowthTimes, diagonal_growth_times
 
-__all__ = ["ExponentialMap", "GrowthTimes", "MirrorMap", "MirrorPoint"]
+__all__ = ["ExponentialMap", "GrowthTimes", "MirrorMap", "MirrorPoint", "diagonal_growth_times"]

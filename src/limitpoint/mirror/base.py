@@ -10,25 +10,12 @@ s   the scale of the initialisation
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from limitpoint.arrays import Float
+from limitpoint.mirror.growth import GrowthTimes
 
-__all__ = ["GrowthTimes", "MirrorMap", "MirrorPoint"]
-
-
-@dataclass(frozen=True, eq=False)
-class GrowthTimes:
-    """How long a coefficient stays dormant at vanishing scale, per unit of constant gradient.
-
-    A coefficient whose clock reaches `t_plus · unit` (or `−t_minus · unit`) becomes visible as
-    scale → 0; infinite where it can never grow with that sign.
-    """
-
-    t_plus: Float
-    t_minus: Float
-    unit: float
+__all__ = ["MirrorMap", "MirrorPoint"]
 
 
 class MirrorPoint(NamedTuple):

@@ -20,7 +20,8 @@ from functools import cached_property
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.mirror.base import GrowthTimes, MirrorMap, MirrorPoint
+from limitpoint.mirror.base import MirrorMap, MirrorPoint
+from limitpoint.mirror.growth import GrowthTimes
 
 __all__ = ["ExponentialMap"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from limitpoint.arrays import Float
 from limitpoint.init import Init
-from limitpoint.mirror import MirrorMap
+from limitpoint.mirror import GrowthTimes, MirrorMap
 from limitpoint.tasks import Regression
 
 __all__ = ["GrowthCoordinates", "Network"]
@@ -78,6 +78,10 @@ class Network(ABC):
     @abstractmethod
     def layers_at(self, init: Init, clocks: Float) -> tuple[Float, ...] | None:
         """The layers at given clocks, where the network has a mirror map."""
+
+    @abstractmethod
+    def growth_times(self, init: Init) -> GrowthTimes | None:
+        """Growth times at vanishing scale, where the network has such."""
 
     @abstractmethod
     def growth_coordinates(self, init: Init) -> GrowthCoordinates | None:

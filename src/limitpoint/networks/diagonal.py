@@ -11,7 +11,12 @@ import numpy as np
 from limitpoint.arrays import Float, as_whole_number
 from limitpoint.errors import NetworkError
 from limitpoint.init import Init
-from limitpoint.mirror import ExponentialMap, MirrorMap
+from limitpoint.mirror import (
+    ExponentialMap,
+    GrowthTimes,
+    MirrorMap,
+    diagonal_growth_times,
+)
 from limitpoint.networks.base import GrowthCoordinates, Network
 from limitpoint.tasks import Regression
 
@@ -79,6 +84,10 @@ class Diagonal(Network):
         if self.depth != 2:
             return None
         return SumsAndDifferences.of(init).layers(np.concatenate([clocks, -clocks], axis=-1))
+
+    def growth_times(self, init: Init) -> GrowthTimes | None:
+        """At any depth; 1 on both sides at depth 2 (zhao: 1/λ of the Hessian of a·b)."""
+        return diagonal_growth_times(init.direction, init.log_scale)
 
     def growth_coordinates(self, init: Init) -> GrowthCoordinates | None:
         """Log-growth of the layers' sums and differences at depth 2."""

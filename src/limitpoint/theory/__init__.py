@@ -1,19 +1,25 @@
 """Predict the limit without training: theorems, their conditions, and certificates."""
 
 from limitpoint.theory.atlas import Condition, Theorem, theorems
+from limitpoint.theory.basis_pursuit import Saddle, SaddlePath, saddle_path
 from limitpoint.theory.certificate import Certificate
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.predict import Explanation, explain, predict
 from limitpoint.theory.rates import convergence_bound
+from limitpoint.theory.zhao2026 import saddles
 
 __all__ = [
     "Certificate",
     "Condition",
     "Explanation",
     "Limit",
+    "Saddle",
+    "SaddlePath",
     "Theorem",
     "convergence_bound",
     "explain",
     "predict",
+    "saddle_path",
+    "saddles",
     "theorems",
 ]

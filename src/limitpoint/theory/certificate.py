@@ -37,6 +37,9 @@ class Certificate:
     def __post_init__(self) -> None:
         object.__setattr__(self, "residuals", MappingProxyType(dict(self.residuals)))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Certificate, (dict(self.residuals), self.tolerance)
+
     @property
     def ok(self) -> bool:
         """Whether every residual is a number no larger than the tolerance."""
@@ -44,8 +47,8 @@ class Certificate:
 
     @property
     def worst(self) -> float:
-        """The largest residual; NaN if one is not a number."""
-        return float(np.max(list(self.residuals.values())))
+        """The largest residual; infinite if one is not a number."""
+        return float(np.max(np.nan_to_num(list(self.residuals.values()), nan=np.inf)))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain Python values."""

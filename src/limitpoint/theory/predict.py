@@ -1,5 +1,6 @@
 """Choose the theorem, predict the limit, explain the choice."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,14 +11,14 @@ from rich.text import Text
 from limitpoint.display import to_html, to_text
 from limitpoint.errors import NoTheoremApplies
 from limitpoint.problem import Problem
-from limitpoint.theory import half_lines, labarriere2024, yun2021
+from limitpoint.theory import half_lines, labarriere2024, yun2021, zhao2026
 from limitpoint.theory.atlas import Condition, Theorem, theorems
 from limitpoint.theory.limit import Limit
 
 __all__ = ["Explanation", "explain", "predict"]
 
 # Importing a module of theorems registers them; this names the modules the atlas is made of.
-PAPERS = (half_lines, labarriere2024, yun2021)
+PAPERS = (half_lines, labarriere2024, yun2021, zhao2026)
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,18 +96,17 @@ def predict(problem: Problem) -> Limit:
     >>> lp.predict(problem).coef.round(6).tolist()
     [0.0, 0.5]
     """
-    _refuse_the_limits(problem)
+    _refuse_infinite_scale(problem)
     for theorem in theorems():
         if theorem.limit is not None and all(c.holds for c in theorem.conditions(problem)):
             return theorem.limit(problem)
     raise NoTheoremApplies(f"no theorem predicts the limit of this problem.\n{explain(problem)!r}")
 
 
-def _refuse_the_limits(problem: Problem) -> None:
-    """Scales 0 and ∞ are limits of their own, predicted by other means than Newton's method."""
-    if not problem.init.is_finite:
-        which = "vanishing (scale=0)" if problem.init.log_scale < 0 else "infinite (scale=inf)"
+def _refuse_infinite_scale(problem: Problem) -> None:
+    """The lazy limit is predicted by other means, which are not here yet."""
+    if problem.init.log_scale == math.inf:
         raise NotImplementedError(
-            f"predict does not cover the limit of {which} initialisation yet; "
-            "give a positive, finite scale (log_scale=-2302.6 is 10^-1000)"
+            "predict does not cover the limit of infinite initialisation (scale=inf) yet; "
+            "give a finite scale"
         )

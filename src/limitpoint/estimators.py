@@ -1,0 +1,264 @@
+"""scikit-learn estimators: regression by saddle path, and by implicit bias.
+
+Each follows scikit-learn's conventions (`fit`, `predict`, `score`, `get_params`) and can be used
+in pipelines and searches.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+from scipy.sparse.linalg import LinearOperator
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.model_selection import check_cv
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from limitpoint.arrays import Float, as_whole_number
+from limitpoint.errors import DataError
+from limitpoint.init import Init
+from limitpoint.networks import Diagonal, Network
+from limitpoint.problem import Problem
+from limitpoint.tasks import Regression
+from limitpoint.theory import SaddlePath, predict, saddle_path
+
+__all__ = ["ImplicitBiasRegressor", "SaddlePathRegressor", "SaddlePathRegressorCV"]
+
+
+class _LinearRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """What the three estimators share: the intercept, the prediction, the tags."""
+
+    coef_: Float
+    intercept_: float
+
+    def predict(self, X: ArrayLike) -> Float:
+        """Predict targets for the rows of X."""
+        check_is_fitted(self)
+        matrix = validate_data(self, X, accept_sparse="csr", reset=False)
+        predicted: Float = matrix @ self.coef_ + self.intercept_
+        return predicted
+
+    def _read(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, Float]:
+        matrix, targets = validate_data(
+            self, X, y, accept_sparse=("csc", "csr"), y_numeric=True, dtype=np.float64
+        )
+        return matrix, np.asarray(targets, dtype=np.float64)
+
+    def _set_coef(self, coef: Float, X_mean: Float, y_mean: float) -> None:
+        self.coef_ = coef
+        self.intercept_ = float(y_mean - X_mean @ coef)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class SaddlePathRegressor(_LinearRegressor):
+    """Sparse regression along the saddles of a vanishingly initialised diagonal network.
+
+    The k-th saddle is what such a network has learned on its k-th plateau: a sparse,
+    sign-constrained least-squares fit. The last one interpolates the data with minimum weighted
+    ℓ1 norm.
+
+    Parameters
+    ----------
+    n_saddles
+        Stop after this many saddles; None follows the path to its end.
+    t_plus, t_minus
+        Growth times (weights of the positive and negative parts), one number or one per feature.
+    fit_intercept
+        Centre the data first.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        The fit.
+    path_
+        The `SaddlePath` (of the centred data).
+    n_iter_
+        Number of saddles passed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 0.5, 0.7, 0.0], [0.5, 1.0, 0.1, 0.7]])
+    >>> model = SaddlePathRegressor(n_saddles=2, fit_intercept=False).fit(X, [1.0, 0.0])
+    >>> model.coef_.round(6).tolist(), model.n_iter_
+    ([0.0, 0.0, 1.4, 0.0], 2)
+    """
+
+    def __init__(
+        self,
+        n_saddles: int | None = None,
+        *,
+        t_plus: ArrayLike = 1.0,
+        t_minus: ArrayLike = 1.0,
+        fit_intercept: bool = True,
+    ) -> None:
+        self.n_saddles = n_saddles
+        self.t_plus = t_plus
+        self.t_minus = t_minus
+        self.fit_intercept = fit_intercept
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Follow the saddle path of the data."""
+        matrix, targets = self._read(X, y)
+        limit = self.n_saddles
+        if limit is not None:
+            limit = as_whole_number(limit, 0, "n_saddles", DataError)
+        centred, residual, X_mean, y_mean = _centre(matrix, targets, self.fit_intercept)
+        self.path_: SaddlePath = saddle_path(
+            centred, residual, self.t_plus, self.t_minus, max_saddles=limit
+        )
+        self.n_iter_ = self.path_.n_saddles
+        self._set_coef(self.path_.coef, X_mean, y_mean)
+        return self
+
+
+class SaddlePathRegressorCV(_LinearRegressor):
+    """`SaddlePathRegressor` with the number of saddles chosen by cross-validation.
+
+    One path per fold serves every number of saddles.
+
+    Parameters
+    ----------
+    cv
+        Number of folds, or a scikit-learn splitter.
+    max_n_saddles
+        The largest number tried; None tries all.
+    t_plus, t_minus, fit_intercept
+        As for `SaddlePathRegressor`.
+
+    Attributes
+    ----------
+    coef_, intercept_, path_, n_iter_
+        As for `SaddlePathRegressor`, refitted on all data.
+    n_saddles_
+        The number chosen.
+    mse_path_
+        Mean squared error by number of saddles (from 0) and fold.
+    """
+
+    def __init__(
+        self,
+        *,
+        cv: Any = 5,
+        max_n_saddles: int | None = None,
+        t_plus: ArrayLike = 1.0,
+        t_minus: ArrayLike = 1.0,
+        fit_intercept: bool = True,
+    ) -> None:
+        self.cv = cv
+        self.max_n_saddles = max_n_saddles
+        self.t_plus = t_plus
+        self.t_minus = t_minus
+        self.fit_intercept = fit_intercept
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Choose the number of saddles, then follow the path of all data that far."""
+        matrix, targets = self._read(X, y)
+        rows = matrix.tocsr() if issparse(matrix) else matrix
+        errors = [
+            self._fold_errors(rows[fitted], targets[fitted], rows[left_out], targets[left_out])
+            for fitted, left_out in check_cv(self.cv).split(rows, targets)
+        ]
+        # A path that has ended stays where it is: its last error holds for all later saddles.
+        longest = max(len(fold) for fold in errors)
+        self.mse_path_ = np.stack(
+            [np.pad(fold, (0, longest - len(fold)), mode="edge") for fold in errors], axis=1
+        )
+        self.n_saddles_ = int(np.argmin(self.mse_path_.mean(axis=1)))
+        centred, residual, X_mean, y_mean = _centre(matrix, targets, self.fit_intercept)
+        self.path_: SaddlePath = saddle_path(
+            centred, residual, self.t_plus, self.t_minus, max_saddles=self.n_saddles_
+        )
+        self.n_iter_ = self.path_.n_saddles
+        self._set_coef(self.path_.coef, X_mean, y_mean)
+        return self
+
+    def _fold_errors(self, X: Any, y: Float, X_left_out: Any, y_left_out: Float) -> Float:
+        """Mean squared error on the left-out rows at every saddle of the fitted rows' path."""
+        centred, residual, X_mean, y_mean = _centre(X, y, self.fit_intercept)
+        path = saddle_path(
+            centred, residual, self.t_plus, self.t_minus, max_saddles=self.max_n_saddles
+        )
+        coefs = path.sparse_coefs
+        shift = y_mean - coefs @ X_mean
+        misses = (X_left_out @ coefs.T.toarray()) + shift - y_left_out[:, None]
+        errors: Float = np.mean(misses**2, axis=0)
+        return errors
+
+
+class ImplicitBiasRegressor(_LinearRegressor):
+    """The limit of training a network on the data, computed without training.
+
+    Parameters
+    ----------
+    network
+        The network; None is `Diagonal(depth=2)`.
+    scale
+        Scale of the initialisation: 0 gives minimum ℓ1 (by saddle path), large values minimum ℓ2.
+        The start is all ones but for the last layer, which is zero.
+    fit_intercept
+        Centre the data first.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        The fit.
+    limit_
+        The `Limit`, with its theorem and certificate (of the centred data).
+    n_iter_
+        Newton steps or saddles taken.
+    """
+
+    def __init__(
+        self, network: Network | None = None, *, scale: float = 1.0, fit_intercept: bool = True
+    ) -> None:
+        self.network = network
+        self.scale = scale
+        self.fit_intercept = fit_intercept
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Predict the limit of training on the data."""
+        matrix, targets = self._read(X, y)
+        dense = matrix.toarray() if issparse(matrix) else matrix
+        centred, residual, X_mean, y_mean = _centre(dense, targets, self.fit_intercept)
+        network = Diagonal(depth=2) if self.network is None else self.network
+        task = Regression(centred, residual)
+        init = Init.zero_last(network, task, scale=self.scale)
+        self.limit_ = predict(Problem(network, init, task))
+        self.n_iter_ = self.limit_.iterations
+        self._set_coef(self.limit_.coef, X_mean, y_mean)
+        return self
+
+
+def _centre(X: Any, y: Float, centre: bool) -> tuple[Any, Float, Float, float]:
+    """Centred data and the means; a sparse matrix is centred implicitly and stays sparse."""
+    if not centre:
+        return X, y, np.zeros(X.shape[1]), 0.0
+    X_mean = np.asarray(X.mean(axis=0)).reshape(-1)
+    y_mean = float(y.mean())
+    if not issparse(X):
+        return X - X_mean, y - y_mean, X_mean, y_mean
+    return _Centred(X, X_mean), y - y_mean, X_mean, y_mean
+
+
+class _Centred(LinearOperator):  # type: ignore[misc]
+    """A sparse matrix less the means of its columns, without filling it."""
+
+    def __init__(self, X: Any, means: Float) -> None:
+        super().__init__(np.float64, X.shape)
+        self._X = X
+        self._means = means
+
+    def _matvec(self, coef: Float) -> Float:
+        flat = np.ravel(coef)
+        product: Float = self._X @ flat - float(self._means @ flat)
+        return product
+
+    def _rmatvec(self, dual: Float) -> Float:
+        flat = np.ravel(dual)
+        product: Float = self._X.T @ flat - self._means * float(flat.sum())
+        return product

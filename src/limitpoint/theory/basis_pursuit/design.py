@@ -1,0 +1,159 @@
+"""The data matrix behind one small interface: dense, sparse or matrix-free.
+
+The path algorithm needs four things of X (m × n): ``Xᵀv``, single columns, ``Xᵀv`` on a few
+columns, and the column norms (the scale of rounding errors in ``Xᵀv``).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.linalg.blas import dnrm2
+from scipy.sparse.linalg import LinearOperator
+
+from limitpoint.arrays import Float
+from limitpoint.errors import DataError
+
+# A sparse array or a LinearOperator is Any to the type checker: SciPy ships no types.
+Matrix: TypeAlias = ArrayLike | Any
+
+# Column norms of a matrix-free X are estimated from this many Gaussian probes. The relative
+# standard deviation of the estimate is 1/sqrt(2·32) = 12 %; they only scale rounding thresholds.
+NORM_PROBES = 32
+# A sum of squares below (above) this is recomputed with scaled entries: squares of numbers
+# below 1e-154 (above 1e154) leave the range of float64.
+SQUARES_TOO_SMALL = 1e-280
+SQUARES_TOO_LARGE = 1e280
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """X with float64 entries, stored so that ``Xᵀv`` and single columns are both fast.
+
+    Examples
+    --------
+    >>> design = as_design([[1, 0], [2, 3]])
+    >>> design.rmatvec(np.array([1.0, 1.0]))
+    array([3., 3.])
+    """
+
+    data: Any  # Fortran-ordered ndarray, csc_array, or LinearOperator
+    shape: tuple[int, int]
+
+    def rmatvec(self, v: Float) -> Float:
+        """Return ``Xᵀv``."""
+        if isinstance(self.data, LinearOperator):
+            return np.asarray(self.data.rmatvec(v), dtype=np.float64).reshape(-1)
+        return np.asarray(self.data.T @ v)
+
+    def matvec(self, k: Float) -> Float:
+        """Return ``Xk``."""
+        if isinstance(self.data, LinearOperator):
+            return np.asarray(self.data.matvec(k), dtype=np.float64).reshape(-1)
+        return np.asarray(self.data @ k)
+
+    def column(self, j: int) -> Float:
+        """Return column j (it may be a view: do not write to it)."""
+        if isinstance(self.data, np.ndarray):
+            return self.data[:, j]
+        if isinstance(self.data, LinearOperator):
+            unit = np.zeros(self.shape[1])
+            unit[j] = 1.0
+            return self.matvec(unit)
+        column = np.zeros(self.shape[0])
+        inside = slice(self.data.indptr[j], self.data.indptr[j + 1])
+        column[self.data.indices[inside]] = self.data.data[inside]
+        return column
+
+    def columns(self, indices: Sequence[int]) -> Float:
+        """Return the columns ``indices`` as a dense Fortran-ordered array."""
+        if isinstance(self.data, np.ndarray):
+            return np.asfortranarray(self.data[:, list(indices)])
+        block = np.empty((self.shape[0], len(indices)), order="F")
+        for position, j in enumerate(indices):
+            block[:, position] = self.column(j)
+        return block
+
+    def cross(self, indices: Sequence[int], v: Float) -> Float:
+        """Return ``Xᵀv`` at ``indices`` only."""
+        if not len(indices):
+            return np.zeros(0)
+        if isinstance(self.data, LinearOperator) and len(indices) > 1:
+            return self.rmatvec(v)[list(indices)]
+        if isinstance(self.data, np.ndarray) or len(indices) == 1:
+            return np.array([self.column(j) @ v for j in indices])
+        return np.asarray(self.data[:, list(indices)].T @ v)
+
+    @cached_property
+    def norms(self) -> Float:
+        """The Euclidean norm of every column (an estimate where X is matrix-free)."""
+        if isinstance(self.data, LinearOperator):
+            return _estimated_norms(self.data)
+        if isinstance(self.data, np.ndarray):
+            squares = np.einsum("ij,ij->j", self.data, self.data)
+        else:
+            squares = np.asarray(self.data.multiply(self.data).sum(axis=0)).reshape(-1)
+        norms: Float = np.sqrt(squares)
+        for j in np.flatnonzero((squares < SQUARES_TOO_SMALL) | (squares > SQUARES_TOO_LARGE)):
+            norms[j] = euclidean_norm(self.column(int(j)))
+        return norms
+
+
+def euclidean_norm(v: Float) -> float:
+    """‖v‖, safe from overflow and underflow (NumPy's is not), and several times faster."""
+    return float(dnrm2(v))
+
+
+def as_design(X: Matrix) -> Design:
+    """Check X and convert it once to float64, in the layout that suits column access."""
+    if isinstance(X, LinearOperator):
+        _require_samples(X.shape)
+        return Design(X, (int(X.shape[0]), int(X.shape[1])))
+    data: Any = X
+    if sparse.issparse(X):
+        _require_real(data.dtype)
+        data = sparse.csc_array(data).astype(np.float64)
+        data.sum_duplicates()
+        entries = data.data
+    else:
+        raw: NDArray[Any] = np.asarray(X)
+        if raw.ndim != 2:
+            raise DataError(f"X must be two-dimensional: samples, features; not {raw.ndim}-d")
+        _require_real(raw.dtype)
+        entries = data = np.asfortranarray(raw, dtype=np.float64)
+    _require_samples(data.shape)
+    # The sum is finite only if all entries are (or overflows, and then the full test decides).
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(entries.sum())
+    if suspicious and not np.isfinite(entries).all():
+        raise DataError("X must not contain NaN or infinite entries")
+    design = Design(data, (int(data.shape[0]), int(data.shape[1])))
+    with np.errstate(over="ignore"):
+        if not np.isfinite(design.norms).all():
+            raise DataError("X has a column whose norm overflows; rescale it")
+    return design
+
+
+def _require_real(dtype: np.dtype[Any]) -> None:
+    if dtype.kind not in "biuf":
+        raise DataError(f"X must hold real numbers, not dtype {dtype}")
+
+
+def _require_samples(shape: tuple[int, ...]) -> None:
+    if shape[0] == 0 or shape[1] == 0:
+        raise DataError(f"X must have at least one sample and one feature, not {shape}")
+
+
+def _estimated_norms(operator: LinearOperator) -> Float:
+    probes = np.random.default_rng(0).standard_normal((operator.shape[0], NORM_PROBES))
+    squares = np.zeros(operator.shape[1])
+    for probe in probes.T:
+        squares += np.asarray(operator.rmatvec(probe), dtype=np.float64).reshape(-1) ** 2
+    norms = np.sqrt(squares / NORM_PROBES)
+    if not np.isfinite(norms).all():
+        raise DataError("X (a LinearOperator) returned a NaN or infinite product")
+    return norms

@@ -1,0 +1,130 @@
+"""Zhao, Wang, Yang, Bai, Zhang: diagonal linear networks under infinitesimal initialization."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from limitpoint.arrays import Float
+from limitpoint.errors import NoTheoremApplies
+from limitpoint.networks import Diagonal
+from limitpoint.problem import Problem
+from limitpoint.theory.atlas import Condition, Theorem, register
+from limitpoint.theory.basis_pursuit import SaddlePath, saddle_path
+from limitpoint.theory.conditions import smallest_layer_is_unique
+from limitpoint.theory.limit import Limit
+
+CITATION = (
+    "Zhao et al. (2026), Gradient flow dynamics and implicit bias of diagonal linear networks "
+    "under infinitesimal initialization"
+)
+
+
+def saddles(problem: Problem) -> SaddlePath:
+    """The saddles that training visits as the initialisation vanishes, for this problem.
+
+    Asymptotic: the values and the order hold in the limit of vanishing scale, the times
+    `path.times · path.time_unit` to first order in 1/unit. At scale 0 the unit is infinite.
+
+    Raises
+    ------
+    NoTheoremApplies
+        If the network has no growth times.
+
+    Examples
+    --------
+    >>> import limitpoint as lp
+    >>> task = lp.examples.zhao_eq7()
+    >>> network = lp.Diagonal(depth=2)
+    >>> path = saddles(lp.Problem(network, lp.Init.random(network, task, 1e-60, seed=0), task))
+    >>> path.coefs[1:].round(3).tolist()
+    [[0.8, 0.0, 0.0, 0.0], [0.0, 0.0, 1.4, 0.0], [0.0, 0.0, 1.429, -0.204]]
+    >>> (path.times * path.time_unit).round(1).tolist()
+    [0.0, 69.1, 276.3, 389.1]
+    """
+    growth = problem.network.growth_times(problem.init)
+    if growth is None:
+        raise NoTheoremApplies(f"{problem.network} has no growth times, so no saddle path is known")
+    task = problem.task
+    path = saddle_path(task.X, task.y, growth.t_plus, growth.t_minus)
+    return path.in_units_of(growth.unit / task.loss_factor)
+
+
+def _limit_of(problem: Problem, theorem: Theorem) -> Limit:
+    path = saddles(problem)
+    with np.errstate(divide="ignore"):
+        logs: Float = np.log(np.abs(path.coef))
+    return Limit(
+        coef=path.coef,
+        signs=np.sign(path.coef),
+        log_abs_coef=logs,
+        clocks=np.array(path.duals[-1]),
+        dual=np.array(path.sample_duals[-1]),
+        theorem=theorem,
+        potential=path.objective,
+        certificate=path.certificate,
+        status=path.status,
+        iterations=path.n_saddles,
+    )
+
+
+def _vanishing(problem: Problem) -> tuple[Condition, Condition]:
+    network, init = problem.network, problem.init
+    return (
+        Condition(
+            "diagonal network", isinstance(network, Diagonal), None, f"the network is {network}"
+        ),
+        Condition(
+            "scale zero", init.log_scale == -np.inf, None, f"log_scale is {init.log_scale:g}"
+        ),
+    )
+
+
+def _conditions(problem: Problem) -> Sequence[Condition]:
+    network, scale = _vanishing(problem)
+    if not network.holds:
+        return (network, scale)
+    return (network, scale, smallest_layer_is_unique(problem))
+
+
+def _limit(problem: Problem) -> Limit:
+    return _limit_of(problem, COROLLARY_4_6)
+
+
+def _limit_on_half_lines(problem: Problem) -> Limit:
+    return _limit_of(problem, HALF_LINES_AT_ZERO)
+
+
+COROLLARY_4_6 = register(
+    Theorem(
+        id="zhao2026.corollary4.6",
+        citation=f"{CITATION}, Corollary 4.6 (with Theorem 4.5 for the path)",
+        statement=(
+            "As the scale of the initialisation vanishes, training visits the saddles of "
+            "Algorithm 1 in order and ends at argmin Σ t_i⁺β_i⁺ + t_i⁻β_i⁻ among the best fits, "
+            "with the growth times t_i^± = ∫ dx/Π_j √(x²+Δ_j) over x > ±v_i(0), v the smallest "
+            "layer turned by the sign of the product of the others; at depth 2 all are 1 (minimum "
+            "ℓ1)."
+        ),
+        concludes="limit",
+        rank=25,
+        conditions=_conditions,
+        limit=_limit,
+    )
+)
+
+HALF_LINES_AT_ZERO = register(
+    Theorem(
+        id="limitpoint.half_lines_at_zero",
+        citation="limitpoint; extends Zhao et al. (2026), Corollary 4.6, to tied layers",
+        statement=(
+            "Where two layers of a coordinate tie for the smallest in modulus, its coefficient "
+            "keeps its sign for ever (at zero it never moves), and the growth time of the other "
+            "side is infinite. With those growth times Corollary 4.6 holds unchanged, the limit "
+            "being a least-squares fit under sign constraints where these forbid a fit."
+        ),
+        concludes="limit",
+        rank=4,
+        conditions=_vanishing,
+        limit=_limit_on_half_lines,
+    )
+)

@@ -1,0 +1,159 @@
+"""The estimators keep scikit-learn's contract, and solve what they say."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import linprog
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+
+import limitpoint as lp
+from limitpoint.estimators import (
+    ImplicitBiasRegressor,
+    SaddlePathRegressor,
+    SaddlePathRegressorCV,
+)
+
+ESTIMATORS = [
+    SaddlePathRegressor(),
+    SaddlePathRegressor(n_saddles=2, fit_intercept=False),
+    SaddlePathRegressorCV(cv=3),
+    ImplicitBiasRegressor(),
+    ImplicitBiasRegressor(scale=0.0),
+]
+# scikit-learn 1.6 ran 54 checks on a linear regressor; fewer would mean that some were left out.
+FEWEST_CHECKS = 50
+
+
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_no_check_is_skipped(estimator, capsys):
+    checks = list(estimator_checks_generator(clone(estimator), legacy=True))
+    with capsys.disabled():
+        print(f"\n{estimator!r}: {len(checks)} checks of scikit-learn's contract")
+    assert len(checks) >= FEWEST_CHECKS
+    tags = estimator.__sklearn_tags__()
+    assert not tags.no_validation
+    assert not tags.non_deterministic
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 60)) + 1.0
+    truth = np.zeros(60)
+    truth[[3, 17, 40]] = [2.0, -1.0, 0.5]
+    return X, X @ truth + 3.0, truth
+
+
+def test_the_end_of_the_path_is_minimum_l1_of_the_centred_data(data):
+    X, y, _ = data
+    model = SaddlePathRegressor().fit(X, y)
+    centred = X - X.mean(axis=0)
+    found = linprog(
+        np.ones(120),
+        A_eq=np.hstack([centred, -centred]),
+        b_eq=y - y.mean(),
+        method="highs",
+    )
+    assert np.abs(model.coef_).sum() == pytest.approx(found.fun, rel=1e-9)
+    np.testing.assert_allclose(model.predict(X), y, atol=1e-9)
+
+
+def test_a_sparse_truth_is_recovered(data):
+    X, y, truth = data
+    model = SaddlePathRegressor().fit(X, y)
+    np.testing.assert_allclose(model.coef_, truth, atol=1e-9)
+    assert model.intercept_ == pytest.approx(3.0, abs=1e-8)
+    assert model.n_iter_ == model.path_.n_saddles
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_sparse_and_dense_data_give_one_answer(data, fit_intercept):
+    X, y, _ = data
+    X = np.where(np.abs(X) > 1.0, X, 0.0)
+    dense = SaddlePathRegressor(8, fit_intercept=fit_intercept).fit(X, y)
+    for kind in (sparse.csr_array, sparse.csc_array):
+        other = SaddlePathRegressor(8, fit_intercept=fit_intercept).fit(kind(X), y)
+        np.testing.assert_allclose(other.coef_, dense.coef_, atol=1e-9)
+        np.testing.assert_allclose(other.predict(kind(X)), dense.predict(X), atol=1e-9)
+
+
+def test_growth_times_choose_the_features():
+    X = np.array([[1.0, 0.5, 0.7, 0.0], [0.5, 1.0, 0.1, 0.7]])
+    plain = SaddlePathRegressor(fit_intercept=False).fit(X, [1.0, 0.0])
+    weights = [0.5, 1.0, 1.0, 1.0]
+    weighted = SaddlePathRegressor(fit_intercept=False, t_plus=weights, t_minus=weights)
+    assert np.flatnonzero(plain.coef_).tolist() == [2, 3]
+    assert np.flatnonzero(weighted.fit(X, [1.0, 0.0]).coef_).tolist() == [0, 3]
+
+
+def test_infinite_growth_time_keeps_a_sign(data):
+    X, y, _ = data
+    model = SaddlePathRegressor(t_minus=np.inf).fit(X, y)
+    assert (model.coef_ >= 0).all()
+
+
+def test_cross_validation_stops_before_the_noise():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((80, 40))
+    y = X[:, 0] * 3 - X[:, 1] * 2 + rng.standard_normal(80)
+    model = SaddlePathRegressorCV(cv=KFold(5)).fit(X, y)
+    assert model.mse_path_.shape[1] == 5
+    assert 2 <= model.n_saddles_ < model.mse_path_.shape[0] - 1
+    assert {0, 1} <= set(np.flatnonzero(model.coef_))
+    best = SaddlePathRegressor(model.n_saddles_).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, best.coef_)
+
+
+def test_cross_validation_agrees_with_a_grid_search():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((40, 15))
+    y = X[:, 0] - X[:, 1] + 0.3 * rng.standard_normal(40)
+    folds = KFold(4)
+    model = SaddlePathRegressorCV(cv=folds, max_n_saddles=10).fit(X, y)
+    search = GridSearchCV(
+        SaddlePathRegressor(),
+        {"n_saddles": list(range(11))},
+        cv=folds,
+        scoring="neg_mean_squared_error",
+    ).fit(X, y)
+    assert model.n_saddles_ == search.best_params_["n_saddles"]
+    np.testing.assert_allclose(
+        model.mse_path_.mean(axis=1), -search.cv_results_["mean_test_score"], rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-3, 1.0, 1e3])
+def test_implicit_bias_is_the_prediction(data, scale):
+    X, y, _ = data
+    model = ImplicitBiasRegressor(scale=scale, fit_intercept=False).fit(X, y)
+    task, network = lp.Regression(X, y), lp.Diagonal(2)
+    problem = lp.Problem(network, lp.Init.zero_last(network, task, scale), task)
+    np.testing.assert_array_equal(model.coef_, lp.predict(problem).coef)
+    assert model.limit_.certificate.ok
+    np.testing.assert_allclose(model.predict(X), y, atol=1e-8)
+
+
+def test_in_a_pipeline_with_names(data):
+    pd = pytest.importorskip("pandas")
+    X, y, _ = data
+    frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])])
+    model = SaddlePathRegressor(3).fit(frame, y)
+    assert model.feature_names_in_[0] == "f0"
+    pipeline = make_pipeline(StandardScaler(), SaddlePathRegressorCV(cv=3)).fit(frame, y)
+    assert pipeline.score(frame, y) > 0.9
+
+
+@pytest.mark.parametrize("n_saddles", [-1, 1.5, "all"])
+def test_bad_number_of_saddles(data, n_saddles):
+    X, y, _ = data
+    with pytest.raises(ValueError, match="n_saddles must be"):
+        SaddlePathRegressor(n_saddles).fit(X, y)
