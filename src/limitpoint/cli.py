@@ -22,7 +22,7 @@ from limitpoint.init import Init
 from limitpoint.networks import Diagonal
 from limitpoint.problem import Problem
 from limitpoint.problem_file import load_problem, read_data
-from limitpoint.theory import explain, predict, theorems
+from limitpoint.theory import explain, predict, saddles, theorems
 from limitpoint.verify import Verdict, verify
 
 __all__ = ["main"]
@@ -210,6 +210,30 @@ def verify_command(
     problem = _problem(file, X, y, network, depth, scale, log_scale, seed, zero_last, loss_factor)
     training = None if learning_rate is None else GD(learning_rate)
     _conclude(verify(problem, training=training, steps=steps), json_, plot_)
+
+
+@app.command("saddles")
+def saddles_command(
+    file: ProblemFile = None,
+    X: XFile = None,
+    y: YFile = None,
+    network: NetworkName = None,
+    depth: Depth = None,
+    scale: Scale = None,
+    log_scale: LogScale = None,
+    seed: Seed = None,
+    zero_last: ZeroLast = False,
+    loss_factor: LossFactor = None,
+    json_: Json = False,
+    plot_: Plot = None,
+) -> None:
+    """Follow the saddles that training visits as the initialisation vanishes (scale 0)."""
+    if file is None and scale is None and log_scale is None:
+        scale = 0.0
+    problem = _problem(file, X, y, network, depth, scale, log_scale, seed, zero_last, loss_factor)
+    path = saddles(problem)
+    _show(path, json_)
+    _save(plot_, lambda: plot.plot_saddles(path))
 
 
 @app.command("explain")

@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator
 
 from limitpoint.arrays import Float
 from limitpoint.dynamics import Trajectory
 from limitpoint.errors import LimitpointError
-from limitpoint.theory import Limit
+from limitpoint.theory import Limit, SaddlePath
 
-__all__ = ["check_format", "plot_limit", "plot_trajectory", "save"]
+__all__ = ["check_format", "plot_limit", "plot_saddles", "plot_trajectory", "save"]
 
 # Okabe–Ito: told apart with any colour vision. Black is kept for the loss.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31")
@@ -26,6 +26,11 @@ MOVE = 1e-3
 DOTS = 60
 # Axes cannot be laid out for numbers beyond this; a diverging run is drawn up to it.
 LARGEST_DRAWN = 1e100
+# Waiting times are shown for the first stages of a path, and the shortest of them.
+STAGES_SHOWN = 5
+BARS_SHOWN = 8
+# A loss this far below the first is the rounding error of an exact fit.
+EXACT_FIT = 1e-24
 # Coefficients named in the legend: the largest at the end; the others are drawn in grey.
 NAMED = 7
 
@@ -104,6 +109,49 @@ def plot_limit(limit: Limit) -> Figure:
     return figure
 
 
+def plot_saddles(path: SaddlePath) -> Figure:
+    """The path as steps over time: coefficients, loss, and what wakes next at every saddle.
+
+    The bars show, for the coefficients still at rest, how long each would need at that saddle's
+    pull to reach its growth time (zhao Fig. 2c): the shortest one is the next to wake.
+    """
+    stages = min(path.n_saddles, STAGES_SHOWN)
+    figure = Figure(figsize=(9, 6.5 + (2.2 if stages else 0)), layout="constrained")
+    FigureCanvasAgg(figure)
+    rows = np.atleast_1d(
+        figure.subfigures(2 if stages else 1, 1, height_ratios=(6.5, 2.2) if stages else None)
+    )
+    values, losses = rows[0].subplots(2, 1, sharex=True, height_ratios=(2, 1))
+    unit = path.time_unit if np.isfinite(path.time_unit) else 1.0
+    times = path.times * unit
+    # The last saddle is the limit: it lasts for ever, drawn as one more tenth of the path.
+    end = times[-1] + 0.1 * (times[-1] or 1.0)
+    edges = np.append(times, end)
+    coefs = path.coefs
+    with np.errstate(divide="ignore"):
+        named = _largest(np.log(np.abs(coefs).max(axis=0)))
+    for i in np.flatnonzero(coefs.any(axis=0)).tolist():
+        values.step(edges, np.append(coefs[:, i], coefs[-1, i]), where="post", **_style(i, named))
+    fitted = np.where(path.losses > EXACT_FIT * path.losses[0], path.losses, np.nan)
+    losses.step(edges, np.append(fitted, fitted[-1]), where="post", color="black")
+    if np.nanmax(fitted) > 0:
+        losses.set_yscale("log")
+    for axes in (values, losses):
+        for time in times[1:]:
+            axes.axvline(time, color="0.85", linewidth=0.8, zorder=0)
+    values.axhline(0, color="black", linewidth=0.8)
+    values.set_ylabel("coefficient")
+    values.set_title(f"saddle path: {path.n_saddles} saddles")
+    if coefs.any():
+        values.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    losses.set_ylabel("loss")
+    units = "in units of the growth time" if unit == 1.0 else "of the flow at this scale"
+    losses.set_xlabel(f"time, {units}")
+    if stages:
+        _waiting_bars(rows[1], path, stages)
+    return figure
+
+
 def check_format(path: str | Path) -> None:
     """Raise an error if figures cannot be written in the format that the file's name asks for."""
     known = FigureCanvasAgg.get_supported_filetypes()
@@ -119,6 +167,22 @@ def save(figure: Figure, path: str | Path) -> None:
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
+
+
+def _waiting_bars(figure: SubFigure, path: SaddlePath, stages: int) -> None:
+    """One panel per stage: the shortest waiting times, the winner in colour."""
+    panels = figure.subplots(1, stages, squeeze=False)[0]
+    for stage, axes in enumerate(panels):
+        waits = path.waiting_times(stage)
+        order = np.argsort(waits, kind="stable")[:BARS_SHOWN]
+        order = np.sort(order[np.isfinite(waits[order])])
+        colours = [COLOURS[1] if i in path.entered[stage] else "0.75" for i in order]
+        axes.bar(np.arange(len(order)), waits[order], color=colours)
+        axes.set_xticks(np.arange(len(order)), [str(i) for i in order], fontsize=8)
+        axes.tick_params(axis="y", labelsize=8)
+        axes.set_title(f"at saddle {stage}" if stage else "at the start", fontsize=9)
+    panels[0].set_ylabel("time to wake")
+    figure.supxlabel("feature (the next to wake in colour)", fontsize=9)
 
 
 def _moments(trajectory: Trajectory) -> Float:

@@ -190,7 +190,8 @@ class SaddlePath:
             for p in rows
         ]
         skipped = f" ({count - len(body)} not shown)" if count > len(body) else ""
-        unit = "" if self.time_unit == 1.0 else f", times in units of {self.time_unit:.6g}"
+        scaled = np.isfinite(self.time_unit) and self.time_unit != 1.0
+        unit = f", times in units of {self.time_unit:.6g}" if scaled else ""
         columns = ("saddle", "time", "loss", "entered", "left", "coefficients")
         return Group(
             table(f"Saddle path: {count} saddles{skipped}{unit}", columns, body),
