@@ -5,12 +5,12 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import predict
+from benchmarks import predict, saddle_path
 from benchmarks.timing import machine
 
 
 def main() -> int:
-    rows = predict.rows()
+    rows = [*predict.rows(), *saddle_path.rows()]
     table = Table(title=f"limitpoint against peers, one run\n{machine()}", title_justify="left")
     for column in ("job", "peer", "ours [s]", "peer [s]", "ratio", "at least", "error", "peer's"):
         table.add_column(column)
@@ -20,12 +20,14 @@ def main() -> int:
             row.peer,
             f"{row.seconds:.2e}",
             f"{row.peer_seconds:.2e}",
-            f"{row.ratio:.0f}×" + ("" if row.passed else "  MISSED"),
-            f"{row.at_least:g}×",
+            f"{row.ratio:.3g}×" + ("" if row.passed else "  MISSED"),
+            f"{row.at_least:.3g}×",
             f"{row.accuracy:.1e}",
             f"{row.peer_accuracy:.1e}",
         )
-    Console(width=130).print(table)
+    console = Console(width=130)
+    console.print(table)
+    console.print(saddle_path.cost_table())
     return 0 if all(row.passed for row in rows) else 1
 
 

@@ -22,6 +22,7 @@ class Row:
     accuracy: float
     peer_accuracy: float
     at_least: float  # the ratio below which the comparison counts as failed
+    negligible: float = 0.0  # errors below this are no worse than the peer's
 
     @property
     def ratio(self) -> float:
@@ -31,7 +32,8 @@ class Row:
     @property
     def passed(self) -> bool:
         """Fast enough, and at least as accurate as the peer."""
-        return self.ratio >= self.at_least and self.accuracy <= self.peer_accuracy
+        accurate = self.accuracy <= max(self.peer_accuracy, self.negligible)
+        return self.ratio >= self.at_least and accurate
 
 
 def best_of(repeats: int, job: Callable[[], Result]) -> tuple[float, Result]:

@@ -118,9 +118,8 @@ def plot_saddles(path: SaddlePath) -> Figure:
     stages = min(path.n_saddles, STAGES_SHOWN)
     figure = Figure(figsize=(9, 6.5 + (2.2 if stages else 0)), layout="constrained")
     FigureCanvasAgg(figure)
-    rows = np.atleast_1d(
-        figure.subfigures(2 if stages else 1, 1, height_ratios=(6.5, 2.2) if stages else None)
-    )
+    heights = (6.5, 2.2) if stages else (6.5,)
+    rows: Any = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
     values, losses = rows[0].subplots(2, 1, sharex=True, height_ratios=(2, 1))
     unit = path.time_unit if np.isfinite(path.time_unit) else 1.0
     times = path.times * unit
