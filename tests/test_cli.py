@@ -568,3 +568,94 @@ def test_piped_output_is_not_cut_off(limitpoint, command):
     assert max(len(line.rstrip()) for line in out.splitlines()) <= PIPED_WIDTH
     # A table of nine checks or four theorems folded into a column of words would be far longer.
     assert len(out.splitlines()) < 60
+
+
+# ---------------------------------------------------------------- saddles
+
+
+def test_saddles_of_a_file_print_a_table(limitpoint):
+    status, out, err = limitpoint("saddles", "problem.toml")
+    assert status == 0
+    assert err == ""
+    # Loss factor 2, scale 1e-2: half of log(100).
+    assert f"3 saddles, times in units of {np.log(100) / 2:.6g}" in out
+    assert "\x1b" not in out
+    assert max(len(line.rstrip()) for line in out.splitlines()) <= PIPED_WIDTH
+
+
+def test_saddles_of_a_file_are_the_library_s_path(limitpoint):
+    found = strict_json(limitpoint("saddles", "problem.toml", "--json")[1])
+    path = lp.saddles(lp.load_problem("problem.toml"))
+    assert found["times"] == path.times.tolist()
+    assert found["entered"] == [[0], [2], [3]]
+    assert found["left"] == [[], [0], []]
+    assert found["time_unit"] == path.time_unit
+    assert found["status"] == "CONVERGED"
+    assert found["certificate"]["ok"] is True
+    rows = [[row.get(str(i), 0.0) for i in range(4)] for row in found["coefs"]]
+    np.testing.assert_array_equal(rows, path.coefs)
+
+
+def test_saddles_of_options_are_those_of_scale_zero(limitpoint):
+    """The unit is infinite at scale 0: null in JSON."""
+    by_default = strict_json(limitpoint("saddles", *options("--json"))[1])
+    explicit = strict_json(limitpoint("saddles", *options("--scale", "0", "--json"))[1])
+    assert by_default == explicit
+    assert by_default["time_unit"] is None
+    status, out, _ = limitpoint("saddles", *options())
+    assert status == 0
+    assert "3 saddles\n" in out
+    assert "inf" not in out
+
+
+def test_saddles_with_a_log_scale_have_physical_times(limitpoint):
+    found = strict_json(
+        limitpoint("saddles", *options("--log-scale", "-200", "--loss-factor", "4", "--json"))[1]
+    )
+    assert found["time_unit"] == 50.0
+
+
+def test_saddles_of_a_deeper_network(limitpoint):
+    found = strict_json(
+        limitpoint("saddles", *options("--depth", "3", "--seed", "1", "--scale", "1e-3", "--json"))[
+            1
+        ]
+    )
+    assert found["time_unit"] == pytest.approx(1e3, rel=1e-12)
+    network, task = lp.Diagonal(3), lp.examples.zhao_eq7()
+    path = lp.saddles(lp.Problem(network, lp.Init.random(network, task, 1e-3, seed=1), task))
+    assert found["times"] == path.times.tolist()
+    assert found["objective"] == path.objective
+
+
+def test_saddles_of_layers_that_tie_are_strict_json(limitpoint):
+    """Growth times are infinite where layers tie; none of them reaches the output."""
+    Path("tied.toml").write_text(
+        PROBLEM.replace(
+            'kind = "random"\nseed = 0', 'kind = "layers"\ndirection = [[1, 1, 1, 0], [1, 1, 1, 0]]'
+        ),
+        encoding="utf-8",
+    )
+    status, out, _ = limitpoint("saddles", "tied.toml", "--json")
+    assert status == 0
+    assert strict_json(out)["status"] == "LEAST_SQUARES"
+
+
+@pytest.mark.parametrize("source", [("problem.toml",), options()], ids=["file", "options"])
+def test_saddles_are_plotted(limitpoint, source):
+    status, out, err = limitpoint("saddles", *source, "--json", "--plot", "new/saddles.png")
+    assert status == 0
+    strict_json(out)
+    assert Path("new/saddles.png").read_bytes().startswith(PNG)
+    assert err.splitlines() == ["figure written to new/saddles.png"]
+
+
+def test_saddles_refuse_bad_input(limitpoint):
+    assert_bad_input(limitpoint("saddles"), "give a problem file, or both --X and --y")
+    assert_bad_input(limitpoint("saddles", "problem.toml", "--scale", "1"), "--scale")
+    assert_bad_input(limitpoint("saddles", *options("--depth", "1")), "depth")
+    assert_bad_input(limitpoint("saddles", "problem.toml", "--plot", "figure.xyz"), "xyz", "png")
+
+
+def test_help_names_saddles(limitpoint):
+    assert "saddles" in limitpoint("--help")[1]

@@ -228,6 +228,110 @@ def test_features_are_whole_numbers_on_the_axis(example):
     assert all(float(tick).is_integer() for tick in ticks)
 
 
+# ---------------------------------------------------------------- saddle paths
+
+
+def steps_of(axes):
+    """The step curves of an axes, by label."""
+    return {line.get_label(): line for line in axes.lines if line.get_drawstyle() == "steps-post"}
+
+
+def test_a_saddle_path(tmp_path):
+    task = lp.examples.zhao_eq7()
+    path = lp.saddle_path(task.X, task.y)
+    figure = rendered(lp.plot.plot_saddles(path), tmp_path)
+    values, losses, *bars = figure.axes
+    assert values.get_title() == "saddle path: 3 saddles"
+    assert values.get_ylabel() == "coefficient"
+    assert losses.get_ylabel() == "loss"
+    assert losses.get_yscale() == "log"
+    assert losses.get_xlabel() == "time, in units of the growth time"
+    # β[1] never wakes, and is not drawn.
+    assert legend(values) == ["β[0]", "β[2]", "β[3]"]
+    curves = steps_of(values)
+    for i in (0, 2, 3):
+        curve = curves[f"β[{i}]"]
+        np.testing.assert_array_equal(curve.get_xdata()[:-1], path.times)
+        np.testing.assert_array_equal(curve.get_ydata(), [*path.coefs[:, i], path.coefs[-1, i]])
+    # The exact fit has no place on a logarithmic axis.
+    (loss,) = steps_of(losses).values()
+    np.testing.assert_array_equal(loss.get_ydata()[:3], path.losses[:3])
+    assert np.isnan(loss.get_ydata()[3:]).all()
+    assert [axes.get_title() for axes in bars] == ["at the start", "at saddle 1", "at saddle 2"]
+
+
+def test_bars_are_the_waiting_times_and_the_next_to_wake_is_the_shortest():
+    task = lp.examples.zhao_eq7()
+    path = lp.saddle_path(task.X, task.y)
+    for stage, axes in enumerate(lp.plot.plot_saddles(path).axes[2:]):
+        features = [int(label.get_text()) for label in axes.get_xticklabels()]
+        heights = [bar.get_height() for bar in axes.patches]
+        np.testing.assert_array_equal(heights, path.waiting_times(stage)[features])
+        coloured = [
+            feature
+            for feature, bar in zip(features, axes.patches, strict=True)
+            if bar.get_facecolor()[0] != bar.get_facecolor()[1]
+        ]
+        assert coloured == list(path.entered[stage])
+        assert min(heights) == pytest.approx(np.diff(path.times)[stage], rel=1e-12)
+
+
+def test_a_saddle_path_in_the_time_of_a_flow(tmp_path):
+    problem = problem_of(lp.examples.zhao_eq7(), log_scale=-200.0)
+    path = lp.saddles(problem)
+    figure = rendered(lp.plot.plot_saddles(path), tmp_path)
+    assert figure.axes[1].get_xlabel() == "time, of the flow at this scale"
+    times = steps_of(figure.axes[0])["β[0]"].get_xdata()
+    # The example has a loss factor of 2, which halves log(1/s).
+    np.testing.assert_array_equal(times[:-1], 100.0 * path.times)
+
+
+def test_an_infinite_time_unit_is_not_drawn(tmp_path):
+    path = lp.saddles(problem_of(lp.examples.zhao_eq7(), 0.0))
+    assert path.time_unit == np.inf
+    figure = rendered(lp.plot.plot_saddles(path), tmp_path)
+    assert figure.axes[1].get_xlabel() == "time, in units of the growth time"
+    assert np.isfinite(figure.axes[1].get_xlim()).all()
+
+
+def test_no_saddles(tmp_path):
+    path = lp.saddle_path([[1.0, 2.0]], [0.0])
+    figure = rendered(lp.plot.plot_saddles(path), tmp_path)
+    assert len(figure.axes) == 2
+    assert figure.axes[0].get_legend() is None
+    assert figure.axes[0].get_title() == "saddle path: 0 saddles"
+
+
+def test_no_saddles_although_there_is_a_loss(tmp_path):
+    rendered(lp.plot.plot_saddles(lp.saddle_path([[0.0], [0.0]], [1.0, 2.0])), tmp_path)
+
+
+def test_one_saddle(tmp_path):
+    figure = rendered(lp.plot.plot_saddles(lp.saddle_path([[1.0, 2.0]], [1.0])), tmp_path)
+    assert legend(figure.axes[0]) == ["β[1]"]
+    assert len(figure.axes) == 3
+
+
+def test_one_saddle_at_time_zero(tmp_path):
+    """A free coefficient is there from the start."""
+    rendered(lp.plot.plot_saddles(lp.saddle_path([[2.0]], [1.0], 0.0, 0.0)), tmp_path)
+
+
+def test_many_saddles(tmp_path):
+    rng = np.random.default_rng(0)
+    path = lp.saddle_path(rng.standard_normal((40, 200)), rng.standard_normal(40))
+    assert path.n_saddles > 40
+    figure = rendered(lp.plot.plot_saddles(path), tmp_path)
+    assert len(legend(figure.axes[0])) == 7
+    assert len(figure.axes) == 2 + 5
+    assert all(len(axes.patches) <= 8 for axes in figure.axes[2:])
+
+
+def test_a_tie_colours_every_bar_that_wakes(tmp_path):
+    path = lp.saddle_path(np.eye(3), [2.0, -2.0, 1.0])
+    rendered(lp.plot.plot_saddles(path), tmp_path)
+
+
 # ---------------------------------------------------------------- saving
 
 

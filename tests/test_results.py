@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -351,6 +352,127 @@ def test_theorems_print_their_source():
         assert repr(theorem) == f"Theorem({theorem.id}: {theorem.citation})"
         assert theorem.statement.endswith(".")
         assert (theorem.limit is None) == (theorem.concludes == "rate")
+
+
+# ---------------------------------------------------------------- SaddlePath
+
+
+@pytest.fixture(scope="module")
+def path(problem):
+    return lp.saddles(problem)
+
+
+def test_saddle_path_prints_its_steps_objective_status_and_certificate(path):
+    text = repr(path)
+    # The example has a loss factor of 2, which halves log(1/s).
+    assert f"Saddle path: 3 saddles, times in units of {np.log(1e3) / 2:.6g}" in text
+    assert str(path.status) in " ".join(text.split())
+    assert f"Objective {path.objective:.9g}" in text
+    assert "duality gap" in text
+    rows = [line.split() for line in text.splitlines()]
+    assert ["1", "1", "0.1", "0", "β[0]", "=", "0.8"] in rows
+    assert max(len(line) for line in text.splitlines()) <= LONGEST_LINE
+    assert all(line == line.rstrip() for line in text.splitlines())
+    assert "\x1b" not in text
+    assert path._repr_html_().startswith("<pre>Saddle path")
+
+
+@pytest.mark.parametrize("unit", [1.0, math.inf])
+def test_saddle_path_prints_no_unit_that_says_nothing(path, unit):
+    assert repr(path.in_units_of(unit)).splitlines()[0] == "Saddle path: 3 saddles"
+
+
+def test_saddle_path_without_saddles_prints():
+    text = repr(lp.saddle_path([[1.0, 2.0]], [0.0]))
+    assert text.startswith("Saddle path: 0 saddles")
+    assert "Converged" in text
+
+
+def test_a_long_saddle_path_prints_its_beginning_and_its_end():
+    rng = np.random.default_rng(0)
+    long = lp.saddle_path(rng.standard_normal((40, 200)), rng.standard_normal(40))
+    text = repr(long)
+    count = long.n_saddles
+    assert count > 30
+    assert f"{count} saddles ({count - 30} not shown)" in text
+    first = [line.split()[0] for line in text.splitlines() if line.strip()]
+    for number in (1, 28, count - 1, count):
+        assert str(number) in first
+    assert str(count - 2) not in first
+    assert "…" in text
+    assert max(len(line) for line in text.splitlines()) <= LONGEST_LINE
+
+
+def test_saddle_path_as_a_dict(path):
+    found = path.to_dict()
+    assert found["status"] == "CONVERGED"
+    assert found["message"] == str(path.status)
+    assert found["times"] == path.times.tolist()
+    assert found["losses"] == path.losses.tolist()
+    assert found["entered"] == [[0], [2], [3]]
+    assert found["left"] == [[], [0], []]
+    assert found["objective"] == path.objective
+    assert found["time_unit"] == path.time_unit
+    assert found["certificate"] == path.certificate.to_dict()
+    assert found["coefs"][0] == {}
+    for row, coefs in zip(found["coefs"], path.coefs, strict=True):
+        assert row == {int(i): coefs[i] for i in np.flatnonzero(coefs)}
+    again = json.loads(json.dumps(found))
+    assert set(again) == set(found)
+
+
+def test_saddle_path_as_a_dataset(path):
+    data = path.to_xarray()
+    assert dict(data.sizes) == {"saddle": 4, "feature": 4, "sample": 2}
+    np.testing.assert_array_equal(data["coef"], path.coefs)
+    np.testing.assert_array_equal(data["clock"], path.duals)
+    np.testing.assert_array_equal(data["dual"], path.sample_duals)
+    np.testing.assert_array_equal(data["loss"], path.losses)
+    np.testing.assert_array_equal(data["time"], path.times)
+    np.testing.assert_array_equal(data["degenerate"], path.degenerate)
+    assert data["saddle"].values.tolist() == [0, 1, 2, 3]
+    assert data.attrs["status"] == "CONVERGED"
+    assert data.attrs["objective"] == path.objective
+    assert data.attrs["time_unit"] == path.time_unit
+    assert data.attrs["certificate"] <= 1e-9
+
+
+def test_changing_the_dataset_leaves_the_saddle_path_alone(path):
+    before = path.losses.copy(), path.times.copy()
+    data = path.to_xarray()
+    data["loss"] = data["loss"] * 0
+    data["time"] = data["time"] * 0
+    np.testing.assert_array_equal(path.losses, before[0])
+    np.testing.assert_array_equal(path.times, before[1])
+
+
+def test_saddle_path_attributes_cannot_be_replaced(path):
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign"):
+        path.times = None
+
+
+@pytest.mark.parametrize("name", ["coef", "coefs", "duals", "losses", "sample_duals", "times"])
+def test_arrays_of_a_saddle_path_are_read_only(path, name):
+    assert not getattr(path, name).flags.writeable
+
+
+def test_a_saddle_path_survives_pickling(path):
+    again = pickle.loads(pickle.dumps(path))
+    for name in ("coefs", "duals", "losses", "sample_duals", "times", "degenerate"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(path, name))
+    assert (again.status, again.entered, again.left) == (path.status, path.entered, path.left)
+    assert again.time_unit == path.time_unit
+    assert repr(again) == repr(path)
+    np.testing.assert_array_equal(again.waiting_times(1), path.waiting_times(1))
+
+
+def test_a_saddle_path_of_sparse_data_survives_pickling():
+    from scipy import sparse
+
+    found = lp.saddle_path(sparse.csr_array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]), [1.0, 1.0])
+    again = pickle.loads(pickle.dumps(found))
+    np.testing.assert_array_equal(again.coefs, found.coefs)
+    np.testing.assert_array_equal(again.duals, found.duals)
 
 
 # ---------------------------------------------------------------- Status

@@ -119,14 +119,18 @@ class SaddlePathRegressor(_LinearRegressor):
 class SaddlePathRegressorCV(_LinearRegressor):
     """`SaddlePathRegressor` with the number of saddles chosen by cross-validation.
 
-    One path per fold serves every number of saddles.
+    One path per fold serves all candidates. Folds are compared at equal times of the path (times
+    the number of their samples, since clocks run with the sum over samples): time, not the count
+    of saddles, is what regularises, as the penalty does in the lasso. The chosen time then gives
+    the number of saddles on all data.
 
     Parameters
     ----------
     cv
         Number of folds, or a scikit-learn splitter.
     max_n_saddles
-        The largest number tried; None tries all.
+        The largest number followed; None follows as many as the smaller side of the data, where
+        paths begin to interpolate.
     t_plus, t_minus, fit_intercept
         As for `SaddlePathRegressor`.
 
@@ -135,9 +139,11 @@ class SaddlePathRegressorCV(_LinearRegressor):
     coef_, intercept_, path_, n_iter_
         As for `SaddlePathRegressor`, refitted on all data.
     n_saddles_
-        The number chosen.
+        The number of saddles chosen.
+    times_
+        The times at which some fold's path has a saddle, per sample.
     mse_path_
-        Mean squared error by number of saddles (from 0) and fold.
+        Mean squared error from each of these times to the next, by fold.
     """
 
     def __init__(
@@ -159,35 +165,48 @@ class SaddlePathRegressorCV(_LinearRegressor):
         """Choose the number of saddles, then follow the path of all data that far."""
         matrix, targets = self._read(X, y)
         rows = matrix.tocsr() if issparse(matrix) else matrix
-        errors = [
+        folds = [
             self._fold_errors(rows[fitted], targets[fitted], rows[left_out], targets[left_out])
             for fitted, left_out in check_cv(self.cv).split(rows, targets)
         ]
-        # A path that has ended stays where it is: its last error holds for all later saddles.
-        longest = max(len(fold) for fold in errors)
+        self.times_ = np.unique(np.concatenate([times for times, _ in folds]))
+        # Errors are constant from saddle to saddle, and beyond the last.
         self.mse_path_ = np.stack(
-            [np.pad(fold, (0, longest - len(fold)), mode="edge") for fold in errors], axis=1
+            [
+                errors[np.searchsorted(times, self.times_, side="right") - 1]
+                for times, errors in folds
+            ],
+            axis=1,
         )
-        self.n_saddles_ = int(np.argmin(self.mse_path_.mean(axis=1)))
-        centred, residual, X_mean, y_mean = _centre(matrix, targets, self.fit_intercept)
-        self.path_: SaddlePath = saddle_path(
-            centred, residual, self.t_plus, self.t_minus, max_saddles=self.n_saddles_
-        )
+        best = float(self.times_[int(np.argmin(self.mse_path_.mean(axis=1)))])
+        path, X_mean, y_mean = self._path(matrix, targets)
+        self.n_saddles_ = int(np.searchsorted(path.times * len(targets), best, side="right")) - 1
+        self.path_, _, _ = self._path(matrix, targets, self.n_saddles_)
         self.n_iter_ = self.path_.n_saddles
         self._set_coef(self.path_.coef, X_mean, y_mean)
         return self
 
-    def _fold_errors(self, X: Any, y: Float, X_left_out: Any, y_left_out: Float) -> Float:
-        """Mean squared error on the left-out rows at every saddle of the fitted rows' path."""
+    def _path(
+        self, X: Any, y: Float, n_saddles: int | None = None
+    ) -> tuple[SaddlePath, Float, float]:
+        limit = self.max_n_saddles if n_saddles is None else n_saddles
+        if limit is None:
+            limit = min(X.shape)
+        else:
+            limit = as_whole_number(limit, 0, "max_n_saddles", DataError)
         centred, residual, X_mean, y_mean = _centre(X, y, self.fit_intercept)
-        path = saddle_path(
-            centred, residual, self.t_plus, self.t_minus, max_saddles=self.max_n_saddles
-        )
+        path = saddle_path(centred, residual, self.t_plus, self.t_minus, max_saddles=limit)
+        return path, X_mean, y_mean
+
+    def _fold_errors(
+        self, X: Any, y: Float, X_left_out: Any, y_left_out: Float
+    ) -> tuple[Float, Float]:
+        """Times of the fitted rows' path, and the mean squared errors on the left-out rows."""
+        path, X_mean, y_mean = self._path(X, y)
         coefs = path.sparse_coefs
         shift = y_mean - coefs @ X_mean
         misses = (X_left_out @ coefs.T.toarray()) + shift - y_left_out[:, None]
-        errors: Float = np.mean(misses**2, axis=0)
-        return errors
+        return path.times * len(y), np.mean(misses**2, axis=0)
 
 
 class ImplicitBiasRegressor(_LinearRegressor):

@@ -138,7 +138,7 @@ class _Expectation:
         lag = float(self._lags[p])
         saddle = self._path.coefs[p]
         size = float(np.linalg.norm(saddle))
-        late = np.abs(self._pulls[p]) * lag
+        late = np.max(np.abs(self._pulls[: p + 1]), axis=0) * lag
         clocks = self.clocks(p) * self._unit
         with np.errstate(over="ignore"):
             grown = np.maximum(

@@ -133,7 +133,7 @@ def plot_saddles(path: SaddlePath) -> Figure:
         values.step(edges, np.append(coefs[:, i], coefs[-1, i]), where="post", **_style(i, named))
     fitted = np.where(path.losses > EXACT_FIT * path.losses[0], path.losses, np.nan)
     losses.step(edges, np.append(fitted, fitted[-1]), where="post", color="black")
-    if np.nanmax(fitted) > 0:
+    if (fitted > 0).any():
         losses.set_yscale("log")
     for axes in (values, losses):
         for time in times[1:]:

@@ -15,12 +15,18 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import tanhsinh
 from scipy.special import elliprf
 
 from limitpoint.arrays import Float
 
 __all__ = ["GrowthTimes", "diagonal_growth_times"]
+
+# Sixteen nodes on a panel of length 2, with the nearest singularity π/2 off its middle: the error
+# is 3.4^-32, below rounding.
+NODES = 16
+PANEL_LENGTH = 2.0
+# This far beyond the largest scale the integrand is a power of x up to (√Δ/x)² = 1e-16.
+BEYOND_ALL = 1e8
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,33 +90,37 @@ def _unit(depth: int, log_scale: float) -> float:
 def _time_to_infinity(v: Float, gaps: Float, tied: NDArray[np.bool_]) -> Float:
     """`∫_v^∞ dx / Π √(x² + Δ_j)`, where it is finite (1 elsewhere, to be replaced)."""
     reachable = ~(tied & (v <= 0))
-    start, width = np.where(reachable, v, 1.0), np.where(reachable, gaps, 1.0)
+    start, width = np.where(reachable, np.abs(v), 1.0), np.where(reachable, gaps, 1.0)
+    beyond = _integral(start, width)
+    # From a negative start: all of the line less what is beyond the mirrored start.
+    whole = 2 * _integral(np.zeros_like(start), np.where(tied, 1.0, width))
+    times: Float = np.where(v >= 0, beyond, whole - beyond)
+    return np.where(reachable, times, 1.0)
+
+
+def _integral(start: Float, gaps: Float) -> Float:
+    """The same from a start ≥ 0: Carlson's integral at depth 3, quadrature beyond.
+
+    With `x = c sinh τ`, c the smallest √Δ, the integrand is analytic within π/2 of the real axis,
+    so that a Gauss rule on panels of length 2 is accurate to rounding; what lies beyond the last
+    panel is a power of x.
+    """
     if len(gaps) == 2:
-        beyond = elliprf(start**2, start**2 + width[0], start**2 + width[1])
-        whole = 2 * elliprf(0.0, np.where(tied, 1.0, width[0]), width[1])
-        times: Float = np.where(start >= 0, beyond, whole - beyond)
-        return np.where(reachable, times, 1.0)
-    # x = c sinh τ makes the integrand decay exponentially; c is the size at which it bends.
-    size = np.sqrt(np.maximum(width.min(axis=0), start**2))
-    result = tanhsinh(
-        lambda tau, c, *delta: _integrand(tau, c, delta),
-        np.arcsinh(start / size),
-        np.inf,
-        args=(size, *width),
-        rtol=QUADRATURE_TOLERANCE,
-    )
-    return np.where(reachable, result.integral, 1.0)
-
-
-def _integrand(tau: Float, size: Float, gaps: Sequence[Float]) -> Float:
-    """`c cosh τ / Π √(c² sinh² τ + Δ_j)`, zero where both overflow."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        x = size * np.sinh(tau)
-        product = size * np.cosh(tau)
-        for gap in gaps:
-            product = product / np.sqrt(x * x + gap)
-    return np.where(np.isfinite(product), product, 0.0)
-
-
-# Relative; some ten units of rounding.
-QUADRATURE_TOLERANCE = 4e-15
+        square = start * start
+        return np.asarray(elliprf(square, square + gaps[0], square + gaps[1]))
+    unit = np.sqrt(gaps[0])
+    unit = np.where(unit > 0, unit, start)
+    end = BEYOND_ALL * np.maximum(np.sqrt(gaps[-1]), start)
+    first, last = np.arcsinh(start / unit), np.arcsinh(end / unit)
+    panels = max(1, int(np.ceil(float((last - first).max()) / PANEL_LENGTH)))
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    fractions = (np.arange(panels)[:, None] + (nodes + 1) / 2).ravel() / panels
+    tau = first + fractions[:, None] * (last - first)
+    x = unit * np.sinh(tau)
+    values = unit * np.cosh(tau)
+    for gap in gaps:
+        values = values / np.sqrt(x * x + gap)
+    inside = (last - first) / (2 * panels) * (np.tile(weights, panels) @ values)
+    power = len(gaps) - 1
+    tail: Float = end**-power / power
+    return np.asarray(inside + tail)

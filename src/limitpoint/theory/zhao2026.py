@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.errors import NoTheoremApplies
+from limitpoint.errors import InitError, NoTheoremApplies
 from limitpoint.networks import Diagonal
 from limitpoint.problem import Problem
 from limitpoint.theory.atlas import Condition, Theorem, register
@@ -29,6 +29,8 @@ def saddles(problem: Problem) -> SaddlePath:
     ------
     NoTheoremApplies
         If the network has no growth times.
+    InitError
+        If the scale is not below 1.
 
     Examples
     --------
@@ -44,6 +46,11 @@ def saddles(problem: Problem) -> SaddlePath:
     growth = problem.network.growth_times(problem.init)
     if growth is None:
         raise NoTheoremApplies(f"{problem.network} has no growth times, so no saddle path is known")
+    if problem.init.log_scale >= 0:
+        raise InitError(
+            "saddles needs a scale below 1, where there are plateaus; "
+            f"it is {problem.init.scale:g} (0 is the limit itself)"
+        )
     task = problem.task
     path = saddle_path(task.X, task.y, growth.t_plus, growth.t_minus)
     return path.in_units_of(growth.unit / task.loss_factor)

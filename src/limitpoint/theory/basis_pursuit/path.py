@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.text import Text
 from scipy import sparse
 
-from limitpoint.arrays import Float
+from limitpoint.arrays import Float, read_only
 from limitpoint.display import table, to_html, to_text
 from limitpoint.status import Status
 from limitpoint.theory.basis_pursuit.design import Design, euclidean_norm
@@ -87,20 +87,29 @@ class SaddlePath:
     _problem: tuple[Design, Float, GrowthPenalty] = field(repr=False)
     time_unit: float = 1.0
 
+    def __post_init__(self) -> None:
+        for array in (self.times, self.losses, self.degenerate, self.sample_duals):
+            read_only(array)
+
     @cached_property
     def coefs(self) -> Float:
         """The coefficients of every saddle, dense (p+1, n), starting with zeros."""
-        return np.asarray(self.sparse_coefs.toarray())
+        dense: Float = read_only(self.sparse_coefs.toarray())
+        return dense
 
     @cached_property
     def duals(self) -> Float:
         """``s = Xᵀν`` of every saddle (p+1, n), computed on first use."""
-        return np.stack([self._problem[0].rmatvec(nu) for nu in self.sample_duals])
+        clocks: Float = read_only(
+            np.stack([self._problem[0].rmatvec(nu) for nu in self.sample_duals])
+        )
+        return clocks
 
     @cached_property
     def coef(self) -> Float:
         """The coefficients of the last saddle: the limit, if the path is complete."""
-        return np.asarray(self.sparse_coefs[[-1], :].toarray()).reshape(-1)
+        last: Float = read_only(np.asarray(self.sparse_coefs[[-1], :].toarray()).reshape(-1))
+        return last
 
     def waiting_times(self, number: int) -> Float:
         """δ of every coefficient at saddle ``number``: how long until its clock is at a wall.

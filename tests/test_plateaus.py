@@ -1,0 +1,192 @@
+"""Plateaus of the exact flow against saddles: agreement, and that disagreement is noticed."""
+
+import dataclasses
+import importlib
+
+import numpy as np
+import pytest
+from tests.theory.problems import diagonal_problem, gaussian_problem
+
+import limitpoint as lp
+from limitpoint.plateaus import RESOLVED, compare_plateaus
+
+# The module, to replace what it imported.
+PLATEAUS_MODULE = importlib.import_module("limitpoint.plateaus")
+LOG_1E_MINUS_1000 = -2302.6
+# Here the lags, which are times of order one to a hundred, are less than a percent of log(1/s).
+TINIEST = -1e5
+
+
+def failing(verdict):
+    return [check.name for check in verdict.checks if not check.passed]
+
+
+def saddle_checks(verdict):
+    return [check for check in verdict.checks if check.name.startswith("saddle")]
+
+
+def disagreements(plateaus):
+    return [
+        (p.number, p.value_error / p.value_tolerance, p.clock_error / p.clock_tolerance)
+        for p in plateaus
+        if not (
+            p.value_error <= p.value_tolerance
+            and p.clock_error <= p.clock_tolerance
+            and p.same_support
+        )
+    ]
+
+
+class TestAgreement:
+    @pytest.mark.parametrize("seed", range(20))
+    def test_verdicts_at_tiny_scales_include_the_saddles_and_pass(self, seed):
+        problem = gaussian_problem(4, 10, 100 + seed, dense=True, log_scale=LOG_1E_MINUS_1000)
+        verdict = lp.verify(problem)
+        value, clock, order = saddle_checks(verdict)
+        assert value.name.endswith("value of its plateau")
+        assert clock.name.endswith("clocks at its plateau")
+        assert order.name == "saddles: plateaus in another order"
+        assert (order.measured, order.tolerance) == (0.0, 0.0)
+        assert failing(verdict) == []
+
+    @pytest.mark.parametrize(
+        ("m", "n", "seed", "log_scale"),
+        [
+            (4, 10, 0, LOG_1E_MINUS_1000),
+            (4, 10, 1, -690.0),
+            (5, 12, 42, -690.0),
+            (8, 20, 25, -690.0),
+            (5, 12, 58, -60.0),
+        ],
+    )
+    def test_a_sleeper_that_was_pulled_harder_at_an_earlier_saddle(self, m, n, seed, log_scale):
+        """Its clock is off by earlier lags times earlier pulls, not times the present one."""
+        problem = gaussian_problem(m, n, seed, dense=True, log_scale=log_scale)
+        plateaus, _ = compare_plateaus(problem)
+        assert disagreements(plateaus) == []
+
+    @pytest.mark.parametrize("loss_factor", [0.1, 10.0])
+    def test_with_a_loss_factor(self, loss_factor):
+        plain = gaussian_problem(4, 10, 100, dense=True, log_scale=LOG_1E_MINUS_1000)
+        task = lp.Regression(plain.task.X, plain.task.y, loss_factor)
+        plateaus, unresolved = compare_plateaus(lp.Problem(plain.network, plain.init, task))
+        expected, expected_unresolved = compare_plateaus(plain)
+        assert disagreements(plateaus) == []
+        assert unresolved == expected_unresolved
+        assert [p.number for p in plateaus] == [p.number for p in expected]
+        np.testing.assert_allclose(
+            [p.time * loss_factor for p in plateaus], [p.time for p in expected], rtol=1e-12
+        )
+
+    def test_numbers_times_and_the_count_of_the_others(self):
+        problem = gaussian_problem(4, 10, 100, dense=True, log_scale=TINIEST)
+        path = lp.saddles(problem)
+        plateaus, unresolved = compare_plateaus(problem)
+        # The last saddle is the limit, compared elsewhere.
+        assert len(plateaus) + unresolved == path.n_saddles - 1
+        for p in plateaus:
+            begin, end = path.times[[p.number, p.number + 1]] * path.time_unit
+            assert p.time == pytest.approx((begin + end) / 2)
+
+
+class TestUnresolved:
+    def test_notes_count_the_plateaus_that_are_too_short(self):
+        """At scale 1e-3 no plateau is flat to `RESOLVED`: dormant ones are about 1e-6 of it."""
+        problem = gaussian_problem(4, 10, 100, dense=True, scale=1e-3)
+        plateaus, unresolved = compare_plateaus(problem)
+        assert plateaus == ()
+        assert unresolved == lp.saddles(problem).n_saddles - 1
+        verdict = lp.verify(problem)
+        assert saddle_checks(verdict) == []
+        assert verdict.notes == (
+            f"{unresolved} plateaus before the limit are too short at this scale to be compared.",
+        )
+
+    def test_fewer_as_the_scale_falls_and_none_in_the_end(self):
+        counts = [
+            compare_plateaus(gaussian_problem(4, 10, 100, dense=True, log_scale=log_scale))[1]
+            for log_scale in (-10.0, -100.0, -1000.0, TINIEST)
+        ]
+        assert counts == sorted(counts, reverse=True)
+        assert counts[0] > 0
+        assert counts[-1] == 0
+
+    def test_what_is_compared_is_resolved(self):
+        """The predicted error is within `RESOLVED`, the tolerance twice that and the integrator."""
+        problem = gaussian_problem(4, 10, 2, dense=True, log_scale=-2000.0)
+        plateaus, _ = compare_plateaus(problem)
+        assert plateaus
+        integration = lp.SampleSpace().rtol * 201.0
+        assert all(p.value_tolerance <= 2 * (RESOLVED + integration) for p in plateaus)
+
+    @pytest.mark.parametrize("scale", [1.0, 10.0])
+    def test_there_are_no_plateaus_at_large_scale(self, scale):
+        assert compare_plateaus(gaussian_problem(4, 10, dense=True, scale=scale)) == ((), 0)
+
+    def test_one_saddle_has_no_plateau_before_the_limit(self):
+        problem = diagonal_problem([[1.0, 2.0]], [1.0], [1.0, 1.0], [0.0, 0.0], log_scale=-500.0)
+        assert lp.saddles(problem).n_saddles == 1
+        assert compare_plateaus(problem) == ((), 0)
+        verdict = lp.verify(problem)
+        assert verdict.passed
+        assert verdict.notes == ()
+
+    def test_zero_targets_have_no_saddles(self):
+        problem = diagonal_problem([[1.0, 2.0]], [0.0], [1.0, 1.0], [0.0, 0.0], log_scale=-500.0)
+        assert compare_plateaus(problem) == ((), 0)
+
+    def test_a_network_without_a_mirror_map_is_left_out(self):
+        layers = np.random.default_rng(0).standard_normal((3, 2))
+        problem = diagonal_problem([[1.0, 2.0]], [1.0], *layers, scale=1e-3)
+        assert compare_plateaus(problem) == ((), 0)
+
+
+class TestDisagreement:
+    """A comparison that cannot fail certifies nothing."""
+
+    @pytest.fixture(params=[100, 101, 102])
+    def problem(self, request):
+        return gaussian_problem(4, 10, request.param, dense=True, log_scale=TINIEST)
+
+    def follow_wrongly(self, monkeypatch, change):
+        def saddles(problem):
+            path = lp.saddles(problem)
+            return dataclasses.replace(path, **change(path))
+
+        monkeypatch.setattr(PLATEAUS_MODULE, "saddles", saddles)
+
+    def test_nothing_changed_passes(self, monkeypatch, problem):
+        self.follow_wrongly(monkeypatch, lambda path: {})
+        assert failing(lp.verify(problem)) == []
+
+    def test_values_off_by_a_percent(self, monkeypatch, problem):
+        self.follow_wrongly(monkeypatch, lambda path: {"sparse_coefs": 1.01 * path.sparse_coefs})
+        assert any("value of its plateau" in name for name in failing(lp.verify(problem)))
+
+    def test_values_of_one_saddle_off_by_a_percent(self, monkeypatch, problem):
+        def second(path):
+            factors = np.where(np.arange(path.n_saddles + 1) == 2, 1.01, 1.0)
+            return {"sparse_coefs": path.sparse_coefs.multiply(factors[:, None]).tocsr()}
+
+        self.follow_wrongly(monkeypatch, second)
+        assert "saddle 2: value of its plateau" in failing(lp.verify(problem))
+
+    def test_times_off_by_a_percent(self, monkeypatch, problem):
+        """The clocks, in units of h, run at the pull: 1 % of a time of order one is 1e-2."""
+        self.follow_wrongly(monkeypatch, lambda path: {"times": 1.01 * path.times})
+        found = failing(lp.verify(problem))
+        assert any("clocks at its plateau" in name for name in found)
+
+    def test_a_time_unit_off_by_a_percent(self, monkeypatch, problem):
+        self.follow_wrongly(monkeypatch, lambda path: {"time_unit": 0.99 * path.time_unit})
+        found = failing(lp.verify(problem))
+        assert any("clocks at its plateau" in name for name in found)
+
+    def test_saddles_in_another_order(self, monkeypatch, problem):
+        def exchanged(path):
+            rows = np.arange(path.n_saddles + 1)
+            rows[[1, 2]] = 2, 1
+            return {"sparse_coefs": path.sparse_coefs[rows]}
+
+        self.follow_wrongly(monkeypatch, exchanged)
+        assert "saddles: plateaus in another order" in failing(lp.verify(problem))
