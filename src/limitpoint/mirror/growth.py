@@ -51,7 +51,6 @@ def diagonal_growth_times(layers: Sequence[Float], log_scale: float) -> GrowthTi
     The zero-balanced start of depth 3, `a = b = α, c = 0`, has `t = π/(2α)`:
 
     >>> import numpy as np
-    from numpy.typing import NDArray
     >>> alpha = np.array([1.0, 0.5])
     >>> times = diagonal_growth_times([alpha, alpha, np.zeros(2)], log_scale=0.0)
     >>> np.allclose(times.t_plus, np.pi / (2 * alpha), rtol=1e-14)
