@@ -3,8 +3,11 @@
 Exit status: 0 if all went well, 1 if a verdict failed, 2 if the input was bad (one line says how).
 """
 
+import inspect
 import json
 import sys
+from collections.abc import Callable
+from functools import wraps
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +19,7 @@ from rich.console import Console
 from rich.text import Text
 
 from limitpoint import examples, plot
-from limitpoint.dynamics import GD, ParameterSpace, SampleSpace, flow, train
+from limitpoint.dynamics import GD, ParameterSpace, flow, train
 from limitpoint.errors import LimitpointError
 from limitpoint.init import Init
 from limitpoint.networks import Diagonal
@@ -28,6 +31,7 @@ from limitpoint.verify import Verdict, verify
 __all__ = ["main"]
 
 FAILED, BAD_INPUT = 1, 2
+Command = Callable[..., None]
 
 app = typer.Typer(
     help="Which solution does a linear neural network reach, and by which path?",
@@ -115,8 +119,7 @@ def _options(
     """Which solution does a linear neural network reach, and by which path?"""
 
 
-@app.command("predict")
-def predict_command(
+def _read_problem(
     file: ProblemFile = None,
     X: XFile = None,
     y: YFile = None,
@@ -127,170 +130,6 @@ def predict_command(
     seed: Seed = None,
     zero_last: ZeroLast = False,
     loss_factor: LossFactor = None,
-    json_: Json = False,
-    plot_: Plot = None,
-) -> None:
-    """Predict the limit of training, with its certificate."""
-    problem = _problem(file, X, y, network, depth, scale, log_scale, seed, zero_last, loss_factor)
-    limit = predict(problem)
-    _show(limit, json_)
-    _save(plot_, lambda: plot.plot_limit(limit))
-
-
-@app.command("flow")
-def flow_command(
-    file: ProblemFile = None,
-    X: XFile = None,
-    y: YFile = None,
-    network: NetworkName = None,
-    depth: Depth = None,
-    scale: Scale = None,
-    log_scale: LogScale = None,
-    seed: Seed = None,
-    zero_last: ZeroLast = False,
-    loss_factor: LossFactor = None,
-    t_end: TEnd = None,
-    parameters: Parameters = False,
-    json_: Json = False,
-    plot_: Plot = None,
-) -> None:
-    """Simulate exact gradient flow."""
-    problem = _problem(file, X, y, network, depth, scale, log_scale, seed, zero_last, loss_factor)
-    has_map = problem.network.mirror_map(problem.init) is not None
-    space = ParameterSpace() if parameters or not has_map else SampleSpace()
-    trajectory = flow(problem, t_end=t_end, space=space)
-    _show(trajectory, json_)
-    _save(plot_, lambda: plot.plot_trajectory(trajectory))
-
-
-@app.command("train")
-def train_command(
-    file: ProblemFile = None,
-    X: XFile = None,
-    y: YFile = None,
-    network: NetworkName = None,
-    depth: Depth = None,
-    scale: Scale = None,
-    log_scale: LogScale = None,
-    seed: Seed = None,
-    zero_last: ZeroLast = False,
-    loss_factor: LossFactor = None,
-    learning_rate: LearningRate = 1e-2,
-    steps: Steps = 20_000,
-    json_: Json = False,
-    plot_: Plot = None,
-) -> None:
-    """Train the parameters by gradient descent."""
-    problem = _problem(file, X, y, network, depth, scale, log_scale, seed, zero_last, loss_factor)
-    trajectory = train(problem, GD(learning_rate), steps)
-    _show(trajectory, json_)
-    _save(plot_, lambda: plot.plot_trajectory(trajectory))
-
-
-@app.command("verify")
-def verify_command(
-    file: ProblemFile = None,
-    X: XFile = None,
-    y: YFile = None,
-    network: NetworkName = None,
-    depth: Depth = None,
-    scale: Scale = None,
-    log_scale: LogScale = None,
-    seed: Seed = None,
-    zero_last: ZeroLast = False,
-    loss_factor: LossFactor = None,
-    learning_rate: Annotated[
-        float | None, typer.Option(help="Also train, with this learning rate.")
-    ] = None,
-    steps: Steps = 20_000,
-    json_: Json = False,
-    plot_: Plot = None,
-) -> None:
-    """Predict, simulate, and certify that the two agree; exit status 1 if they do not."""
-    problem = _problem(file, X, y, network, depth, scale, log_scale, seed, zero_last, loss_factor)
-    training = None if learning_rate is None else GD(learning_rate)
-    _conclude(verify(problem, training=training, steps=steps), json_, plot_)
-
-
-@app.command("saddles")
-def saddles_command(
-    file: ProblemFile = None,
-    X: XFile = None,
-    y: YFile = None,
-    network: NetworkName = None,
-    depth: Depth = None,
-    scale: Scale = None,
-    log_scale: LogScale = None,
-    seed: Seed = None,
-    zero_last: ZeroLast = False,
-    loss_factor: LossFactor = None,
-    json_: Json = False,
-    plot_: Plot = None,
-) -> None:
-    """Follow the saddles that training visits as the initialisation vanishes (scale 0)."""
-    if file is None and scale is None and log_scale is None:
-        scale = 0.0
-    problem = _problem(file, X, y, network, depth, scale, log_scale, seed, zero_last, loss_factor)
-    path = saddles(problem)
-    _show(path, json_)
-    _save(plot_, lambda: plot.plot_saddles(path))
-
-
-@app.command("explain")
-def explain_command(
-    file: ProblemFile = None,
-    X: XFile = None,
-    y: YFile = None,
-    network: NetworkName = None,
-    depth: Depth = None,
-    scale: Scale = None,
-    log_scale: LogScale = None,
-    seed: Seed = None,
-    zero_last: ZeroLast = False,
-    loss_factor: LossFactor = None,
-    json_: Json = False,
-) -> None:
-    """Show which theorems apply and, for the others, which condition fails and by how much."""
-    problem = _problem(file, X, y, network, depth, scale, log_scale, seed, zero_last, loss_factor)
-    _show(explain(problem), json_)
-
-
-@app.command("atlas")
-def atlas_command(json_: Json = False) -> None:
-    """List every theorem: its source and its statement."""
-    if json_:
-        fields = ("id", "citation", "concludes", "statement")
-        typer.echo(json.dumps([{f: getattr(t, f) for f in fields} for t in theorems()], indent=2))
-        return
-    for theorem in theorems():
-        heading = f"{theorem.id} (concludes a {theorem.concludes})"
-        console.print(Text(heading), Text(theorem.statement), Text(theorem.citation), sep="\n")
-        console.print()
-
-
-@app.command("demo")
-def demo_command(json_: Json = False, plot_: Plot = None) -> None:
-    """Predict, flow, train and verify the 2×4 example of Zhao et al. (2026), Eq. (7)."""
-    task = examples.zhao_eq7()
-    network = Diagonal(depth=2)
-    problem = Problem(network, Init.random(network, task, scale=1e-4, seed=0), task)
-    verdict = verify(problem, training=GD(learning_rate=2e-3), steps=60_000)
-    if not json_:
-        console.print(verdict.limit)
-    _conclude(verdict, json_, plot_)
-
-
-def _problem(
-    file: Path | None,
-    X: str | None,
-    y: str | None,
-    network: str | None,
-    depth: int | None,
-    scale: float | None,
-    log_scale: float | None,
-    seed: int | None,
-    zero_last: bool,
-    loss_factor: float | None,
 ) -> Problem:
     """The problem from its file, or from the options."""
     if file is not None:
@@ -324,6 +163,127 @@ def _problem(
     else:
         init = Init.random(chosen, task, scale, seed=seed or 0, log_scale=log_scale)
     return Problem(chosen, init, task)
+
+
+def _on_a_problem(default_scale: float = 1.0) -> Callable[[Command], Command]:
+    """Give a command whose first argument is a problem the options that make one."""
+
+    def decorate(command: Command) -> Command:
+        making = inspect.signature(_read_problem).parameters
+        _, *own = inspect.signature(command).parameters.values()
+
+        @wraps(command)
+        def run(**options: Any) -> None:
+            made = {name: options.pop(name) for name in making}
+            if all(made[name] is None for name in ("file", "scale", "log_scale")):
+                made["scale"] = default_scale
+            command(_read_problem(**made), **options)
+
+        shown = [*making.values(), *own]
+        run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # for typer
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+        return run
+
+    return decorate
+
+
+@app.command("predict")
+@_on_a_problem()
+def predict_command(problem: Problem, json_: Json = False, plot_: Plot = None) -> None:
+    """Predict the limit of training, with its certificate."""
+    limit = predict(problem)
+    _show(limit, json_)
+    _save(plot_, lambda: plot.plot_limit(limit))
+
+
+@app.command("flow")
+@_on_a_problem()
+def flow_command(
+    problem: Problem,
+    t_end: TEnd = None,
+    parameters: Parameters = False,
+    json_: Json = False,
+    plot_: Plot = None,
+) -> None:
+    """Simulate exact gradient flow."""
+    trajectory = flow(problem, t_end=t_end, space=ParameterSpace() if parameters else None)
+    _show(trajectory, json_)
+    _save(plot_, lambda: plot.plot_trajectory(trajectory))
+
+
+@app.command("train")
+@_on_a_problem()
+def train_command(
+    problem: Problem,
+    learning_rate: LearningRate = 1e-2,
+    steps: Steps = 20_000,
+    json_: Json = False,
+    plot_: Plot = None,
+) -> None:
+    """Train the parameters by gradient descent."""
+    trajectory = train(problem, GD(learning_rate), steps)
+    _show(trajectory, json_)
+    _save(plot_, lambda: plot.plot_trajectory(trajectory))
+
+
+@app.command("verify")
+@_on_a_problem()
+def verify_command(
+    problem: Problem,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Also train, with this learning rate.")
+    ] = None,
+    steps: Steps = 20_000,
+    json_: Json = False,
+    plot_: Plot = None,
+) -> None:
+    """Predict, simulate, and certify that the two agree; exit status 1 if they do not."""
+    training = None if learning_rate is None else GD(learning_rate)
+    _conclude(verify(problem, training=training, steps=steps), json_, plot_)
+
+
+@app.command("saddles")
+@_on_a_problem(default_scale=0.0)
+def saddles_command(problem: Problem, json_: Json = False, plot_: Plot = None) -> None:
+    """Follow the saddles that training visits as the initialisation vanishes.
+
+    The scale (0 by default here, else below 1) only sets the unit of time.
+    """
+    path = saddles(problem)
+    _show(path, json_)
+    _save(plot_, lambda: plot.plot_saddles(path))
+
+
+@app.command("explain")
+@_on_a_problem()
+def explain_command(problem: Problem, json_: Json = False) -> None:
+    """Show which theorems apply and, for the others, which condition fails and by how much."""
+    _show(explain(problem), json_)
+
+
+@app.command("atlas")
+def atlas_command(json_: Json = False) -> None:
+    """List every theorem: its source and its statement."""
+    if json_:
+        fields = ("id", "citation", "concludes", "statement")
+        typer.echo(json.dumps([{f: getattr(t, f) for f in fields} for t in theorems()], indent=2))
+        return
+    for theorem in theorems():
+        heading = f"{theorem.id} (concludes a {theorem.concludes})"
+        console.print(Text(heading), Text(theorem.statement), Text(theorem.citation), sep="\n")
+        console.print()
+
+
+@app.command("demo")
+def demo_command(json_: Json = False, plot_: Plot = None) -> None:
+    """Predict, flow, train and verify the 2×4 example of Zhao et al. (2026), Eq. (7)."""
+    task = examples.zhao_eq7()
+    network = Diagonal(depth=2)
+    problem = Problem(network, Init.random(network, task, scale=1e-4, seed=0), task)
+    verdict = verify(problem, training=GD(learning_rate=2e-3), steps=60_000)
+    if not json_:
+        console.print(verdict.limit)
+    _conclude(verdict, json_, plot_)
 
 
 def _show(result: Any, as_json: bool) -> None:

@@ -25,7 +25,7 @@ from limitpoint.theory import SaddlePath, predict, saddle_path
 __all__ = ["ImplicitBiasRegressor", "SaddlePathRegressor", "SaddlePathRegressorCV"]
 
 
-class _LinearRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class _LinearRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # untyped library
     """What the three estimators share: the intercept, the prediction, the tags."""
 
     coef_: Float
@@ -264,7 +264,7 @@ def _centre(X: Any, y: Float, centre: bool) -> tuple[Any, Float, Float, float]:
     return _Centred(X, X_mean), y - y_mean, X_mean, y_mean
 
 
-class _Centred(LinearOperator):  # type: ignore[misc]
+class _Centred(LinearOperator):  # type: ignore[misc]  # untyped library
     """A sparse matrix less the means of its columns, without filling it."""
 
     def __init__(self, X: Any, means: Float) -> None:
