@@ -109,6 +109,18 @@ def test_what_is_not_an_array_of_real_numbers(matrix):
         lp.Regression(matrix, [1.0])
 
 
+@pytest.mark.parametrize("matrix", [[["1", "2"]], np.array([["2020-01-01"]], dtype="M8[D]")])
+def test_texts_and_dates_are_not_numbers(matrix):
+    with pytest.raises(DataError, match="X must be an array of real numbers"):
+        lp.Regression(matrix, [1.0])
+
+
+def test_masked_entries_are_not_dropped_silently():
+    masked = np.ma.masked_array([[1.0, 2.0]], mask=[[False, True]])
+    with pytest.raises(DataError, match="X must not have masked entries"):
+        lp.Regression(masked, [1.0])
+
+
 def test_whole_numbers_too_large_for_a_float():
     with pytest.raises(DataError, match="X must be"):
         lp.Regression([[10**400, 1]], [1.0])
@@ -569,6 +581,21 @@ def test_a_diverged_run_fails_the_verdict():
     failed = {check.name for check in verdict.checks if not check.passed}
     assert "training: has fitted the data" in failed
     assert "FAILED" in repr(verdict)
+
+
+def test_arguments_of_the_wrong_kind_are_named():
+    problem = make()
+    network, init, task = problem.network, problem.init, problem.task
+    with pytest.raises(NetworkError, match="network must be like Diagonal"):
+        lp.Problem(task, init, network)
+    with pytest.raises(InitError, match="init must be an Init"):
+        lp.Problem(network, task, init)
+    with pytest.raises(DataError, match="task must be a task"):
+        lp.Problem(network, init, None)
+    with pytest.raises(LimitpointError, match="optimiser must be an optimiser"):
+        lp.train(problem, 0.01, 10)
+    with pytest.raises(LimitpointError, match=r"space must be SampleSpace\(\) or ParameterSpace"):
+        lp.flow(problem, space="sample")
 
 
 def test_every_error_is_a_value_error():

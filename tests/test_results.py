@@ -482,3 +482,16 @@ def test_a_saddle_path_of_sparse_data_survives_pickling():
 def test_a_status_is_a_sentence(status):
     assert str(status).endswith(".")
     assert status.ok == (status.name in {"CONVERGED", "LEAST_SQUARES"})
+
+
+def test_every_result_becomes_a_dataset():
+    task, network = lp.examples.zhao_eq7(), lp.Diagonal(2)
+    problem = lp.Problem(network, lp.Init.random(network, task, 0.1, seed=0), task)
+    verdict = lp.verify(problem)
+    checks = verdict.to_xarray()
+    assert checks["passed"].all()
+    assert checks.sizes["check"] == len(verdict.checks)
+    residuals = verdict.limit.certificate.to_xarray()["residual"]
+    assert float(residuals.max()) == verdict.limit.certificate.worst
+    conditions = lp.explain(problem).to_xarray()
+    assert set(conditions["theorem"].values) == {theorem.id for theorem in lp.theorems()}

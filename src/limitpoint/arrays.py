@@ -10,6 +10,9 @@ from limitpoint.errors import LimitpointError
 
 Float = NDArray[np.float64]
 
+# Kinds of NumPy types that are real numbers; objects are tried one by one (pandas has such).
+REAL_KINDS = "biufO"
+
 
 def as_float_array(
     value: ArrayLike, name: str, error: type[LimitpointError], ndim: tuple[int, ...]
@@ -27,9 +30,11 @@ def as_float_array(
     ndim
         The admissible numbers of dimensions.
     """
+    if np.ma.is_masked(value):
+        raise error(f"{name} must not have masked entries; fill or drop them first")
     try:
         raw = np.asarray(value)
-        if np.iscomplexobj(raw):
+        if raw.dtype.kind not in REAL_KINDS:
             raise TypeError
         array = np.array(raw, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from limitpoint.errors import InitError
+from limitpoint.errors import DataError, InitError, NetworkError
 from limitpoint.init import Init
 from limitpoint.networks import Network
 from limitpoint.tasks import Regression
@@ -28,6 +28,12 @@ class Problem:
     task: Regression
 
     def __post_init__(self) -> None:
+        if not isinstance(self.network, Network):
+            raise NetworkError(f"network must be like Diagonal(); it is {self.network!r}")
+        if not isinstance(self.init, Init):
+            raise InitError(f"init must be an Init, like Init.random(...); it is {self.init!r}")
+        if not isinstance(self.task, Regression):
+            raise DataError(f"task must be a task, like Regression(X, y); it is {self.task!r}")
         wanted = self.network.layer_shapes(self.task)
         given = tuple(layer.shape for layer in self.init.direction)
         if given != wanted:

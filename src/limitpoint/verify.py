@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from rich.console import Group
 
 from limitpoint.display import number, table, to_html, to_text
@@ -92,6 +93,18 @@ class Verdict:
             "notes": list(self.notes),
             "limit": self.limit.to_dict(),
         }
+
+    def to_xarray(self) -> xr.Dataset:
+        """As a labelled data set: measured number, tolerance and outcome of every check."""
+        return xr.Dataset(
+            {
+                "measured": ("check", [check.measured for check in self.checks]),
+                "tolerance": ("check", [check.tolerance for check in self.checks]),
+                "passed": ("check", [check.passed for check in self.checks]),
+            },
+            coords={"check": [check.name for check in self.checks]},
+            attrs={"passed": self.passed, "notes": list(self.notes)},
+        )
 
     def __rich__(self) -> Any:
         rows = [

@@ -83,6 +83,8 @@ def flow(
         return flow_in_parameter_space(
             problem, t_end, recorded, space.rtol, space.misfit_tolerance, space.max_steps
         )
+    if not isinstance(space, SampleSpace):
+        raise LimitpointError(f"space must be SampleSpace() or ParameterSpace(); it is {space!r}")
     if mirror is None:
         raise InitError(f"{problem.network} has no mirror map; use space=ParameterSpace()")
     return flow_in_sample_space(

@@ -63,6 +63,10 @@ def train(
     >>> lp.train(problem, lp.GD(learning_rate=1e-2), steps=5000).coef.round(3).tolist()
     [0.0, 0.5]
     """
+    if not isinstance(optimiser, Optimiser):
+        raise LimitpointError(
+            f"optimiser must be an optimiser, like GD(learning_rate=1e-2); it is {optimiser!r}"
+        )
     steps = as_whole_number(steps, 1, "steps", LimitpointError)
     schedule = _schedule(steps, record)
     start = problem.init.layers

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from scipy.linalg import qr
 
 from limitpoint.arrays import Float
@@ -53,6 +54,14 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """As plain Python values."""
         return {"ok": self.ok, "tolerance": self.tolerance, "residuals": dict(self.residuals)}
+
+    def to_xarray(self) -> xr.Dataset:
+        """As a labelled data set: one residual per condition."""
+        return xr.Dataset(
+            {"residual": ("condition", list(self.residuals.values()))},
+            coords={"condition": list(self.residuals)},
+            attrs={"tolerance": self.tolerance},
+        )
 
     def __rich__(self) -> Any:
         rows = [

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import xarray as xr
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
@@ -45,6 +46,19 @@ class Explanation:
             }
             for theorem, conditions in self.rows
         }
+
+    def to_xarray(self) -> xr.Dataset:
+        """As a labelled data set: one entry per condition of each theorem."""
+        entries = [(t.id, c) for t, conditions in self.rows for c in conditions]
+        margins = [math.nan if c.margin is None else c.margin for _, c in entries]
+        return xr.Dataset(
+            {
+                "condition": ("entry", [c.name for _, c in entries]),
+                "holds": ("entry", [c.holds for _, c in entries]),
+                "margin": ("entry", margins),
+            },
+            coords={"theorem": ("entry", [name for name, _ in entries])},
+        )
 
     def __rich__(self) -> Any:
         parts: list[Any] = [Text(f"Which theorems apply to {self.problem!r}")]
