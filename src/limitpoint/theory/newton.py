@@ -53,8 +53,11 @@ COLD_START_LOG_GAP = 3.0
 # A slope that falls below this part of itself in one step belongs to a vanishing coefficient: a
 # full Newton step takes an exponential to 1/e = 0.37 of itself.
 FALLING_SLOPE = 0.5
+# A step is accepted if the objective falls by this part of what its slope promises (Armijo), or
+# if the misfit falls to this part of itself.
 SUFFICIENT_DECREASE = 1e-4
 SUFFICIENT_MISFIT = 0.5
+# Linear solves allowed to a cold start, and again to a continuation. A few tens are usual.
 MAX_ITERATIONS = 400
 MAX_HALVINGS = 60
 MAX_POLISHING = 5
@@ -84,7 +87,10 @@ def solve_dual(mirror: MirrorMap, data: Whitened) -> DualSolution:
     if mirror.log_scale >= natural - COLD_START_LOG_GAP:
         point, converged = newton.minimise(_Point(newton, mirror, cold), RESIDUAL_TOLERANCE)
     if not converged:
-        point = newton.follow(mirror, max(natural, mirror.log_scale), cold)
+        # From a larger scale, where the problem is closer to linear.
+        newton.allowed = newton.iterations + MAX_ITERATIONS
+        above = max(natural, mirror.log_scale + COLD_START_LOG_GAP)
+        point = newton.follow(mirror, above, cold)
         point, converged = newton.minimise(point, RESIDUAL_TOLERANCE)
     point = newton.polish(point, data.singular_values)
     return DualSolution(point.dual, newton.iterations, point.residual, converged)
@@ -114,6 +120,7 @@ class _Newton:
         self.target = data.target
         self.target_norm = float(np.linalg.norm(data.target))
         self.iterations = 0
+        self.allowed = MAX_ITERATIONS
 
     def minimise(self, point: "_Point", tolerance: float) -> tuple["_Point", bool]:
         """Iterate from a point; returns the last one and whether its residual suffices."""
@@ -121,7 +128,7 @@ class _Newton:
         # it down by a factor e only. While its slope keeps falling, its weight in the Hessian is
         # halved, which doubles its step; the line search guards the result.
         weights = np.ones(self.rows.shape[1])
-        while self.iterations < MAX_ITERATIONS:
+        while self.iterations < self.allowed:
             if point.residual <= tolerance:
                 return point, True
             step = point.solve(point.gap, weights)
@@ -177,7 +184,7 @@ class _Newton:
         point = _Point(self, mirror.at_log_scale(log_scale), dual)
         point, _ = self.minimise(point, CONTINUATION_TOLERANCE)
         stride = FIRST_STRIDE
-        while point.mirror.log_scale > mirror.log_scale and self.iterations < MAX_ITERATIONS:
+        while point.mirror.log_scale > mirror.log_scale and self.iterations < self.allowed:
             ahead = self._predict(point, mirror, stride)
             if ahead is None:
                 return _Point(self, mirror, point.dual)
