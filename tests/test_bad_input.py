@@ -579,7 +579,7 @@ def test_a_diverged_run_fails_the_verdict():
     verdict = lp.verify(make(scale=1.0), training=lp.GD(100.0), steps=1000)
     assert not verdict.passed
     failed = {check.name for check in verdict.checks if not check.passed}
-    assert "training: has fitted the data" in failed
+    assert "training: misfit" in failed
     assert "FAILED" in repr(verdict)
 
 

@@ -43,9 +43,9 @@ class TestAgreement:
         problem = gaussian_problem(4, 10, 100 + seed, dense=True, log_scale=LOG_1E_MINUS_1000)
         verdict = lp.verify(problem)
         value, clock, order = saddle_checks(verdict)
-        assert value.name.endswith("value of its plateau")
-        assert clock.name.endswith("clocks at its plateau")
-        assert order.name == "saddles: plateaus in another order"
+        assert value.name.endswith(": value")
+        assert clock.name.endswith(": clocks")
+        assert order.name == "saddles: in another order"
         assert (order.measured, order.tolerance) == (0.0, 0.0)
         assert failing(verdict) == []
 
@@ -161,7 +161,7 @@ class TestDisagreement:
 
     def test_values_off_by_a_percent(self, monkeypatch, problem):
         self.follow_wrongly(monkeypatch, lambda path: {"sparse_coefs": 1.01 * path.sparse_coefs})
-        assert any("value of its plateau" in name for name in failing(lp.verify(problem)))
+        assert any(": value" in name for name in failing(lp.verify(problem)))
 
     def test_values_of_one_saddle_off_by_a_percent(self, monkeypatch, problem):
         def second(path):
@@ -169,18 +169,18 @@ class TestDisagreement:
             return {"sparse_coefs": path.sparse_coefs.multiply(factors[:, None]).tocsr()}
 
         self.follow_wrongly(monkeypatch, second)
-        assert "saddle 2: value of its plateau" in failing(lp.verify(problem))
+        assert "saddle 2: value" in failing(lp.verify(problem))
 
     def test_times_off_by_a_percent(self, monkeypatch, problem):
         """The clocks, in units of h, run at the pull: 1 % of a time of order one is 1e-2."""
         self.follow_wrongly(monkeypatch, lambda path: {"times": 1.01 * path.times})
         found = failing(lp.verify(problem))
-        assert any("clocks at its plateau" in name for name in found)
+        assert any(": clocks" in name for name in found)
 
     def test_a_time_unit_off_by_a_percent(self, monkeypatch, problem):
         self.follow_wrongly(monkeypatch, lambda path: {"time_unit": 0.99 * path.time_unit})
         found = failing(lp.verify(problem))
-        assert any("clocks at its plateau" in name for name in found)
+        assert any(": clocks" in name for name in found)
 
     def test_saddles_in_another_order(self, monkeypatch, problem):
         def exchanged(path):
@@ -189,4 +189,4 @@ class TestDisagreement:
             return {"sparse_coefs": path.sparse_coefs[rows]}
 
         self.follow_wrongly(monkeypatch, exchanged)
-        assert "saddles: plateaus in another order" in failing(lp.verify(problem))
+        assert "saddles: in another order" in failing(lp.verify(problem))

@@ -210,13 +210,13 @@ def _flow_checks(
 ) -> list[Check]:
     return [
         Check(
-            f"{name}: has fitted the data",
+            f"{name}: misfit",
             run.misfit,
             SAFETY * max(misfit_tolerance, scales.rounding_misfit()),
             f"stopping rule of the flow ({_in_words(run)})",
         ),
         Check(
-            f"{name}: distance to limit",
+            f"{name}: distance",
             scales.distance(run.coef),
             scales.tolerance(run.coef, map_error),
             "(misfit + accuracy) × sensitivity",
@@ -261,18 +261,18 @@ def _saddle_checks(problem: Problem) -> tuple[list[Check], tuple[str, ...]]:
     others = sum(not plateau.same_support for plateau in plateaus)
     return [
         Check(
-            f"saddle {value.number}: value of its plateau",
+            f"saddle {value.number}: value",
             value.value_error,
             value.value_tolerance,
             f"dormant coefficients, approach (worst of {len(plateaus)})",
         ),
         Check(
-            f"saddle {clock.number}: clocks at its plateau",
+            f"saddle {clock.number}: clocks",
             clock.clock_error,
             clock.clock_tolerance,
             f"lags along the path, per log(1/scale) (worst of {len(plateaus)})",
         ),
-        Check("saddles: plateaus in another order", float(others), 0.0, "the order is exact"),
+        Check("saddles: in another order", float(others), 0.0, "the order is exact"),
     ], notes
 
 
@@ -303,13 +303,13 @@ def _training_checks(
         lost = float(run.losses[0] - run.losses[-1])
     checks = [
         Check(
-            "training: has fitted the data",
+            "training: misfit",
             run.misfit,
             TRAINING_MISFIT,
             f"else more steps are needed ({_in_words(run)})",
         ),
         Check(
-            "training: distance to limit",
+            "training: distance",
             distance,
             SAFETY * step_effect + scales.tolerance(run.coef),
             "effect of the step, by halving it",

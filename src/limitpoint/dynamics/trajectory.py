@@ -16,7 +16,7 @@ __all__ = ["Trajectory"]
 
 # A printed table shows this many moments and this many coefficients, the largest at the end.
 ROWS_SHOWN = 12
-COEFS_SHOWN = 6
+COEFS_SHOWN = 4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,7 +160,7 @@ class Trajectory:
             (
                 number(self.times[r]) if steps is None else str(steps[r]),
                 number(self.losses[r]),
-                *(f"{self.coefs[r, i]:.6g}" for i in features),
+                *(f"{self.coefs[r, i]:.4g}" for i in features),
             )
             for r in rows
         ]
