@@ -65,7 +65,7 @@ def compare_plateaus(problem: Problem) -> tuple[tuple[Plateau, ...], int]:
     plateaus
         The resolved ones.
     unresolved
-        How many others there are: too short at this scale to be seen.
+        How many others there are: too short at this scale to be seen, or degenerate.
     """
     mirror = problem.network.mirror_map(problem.init)
     growth = problem.network.growth_times(problem.init)
@@ -73,7 +73,12 @@ def compare_plateaus(problem: Problem) -> tuple[tuple[Plateau, ...], int]:
         return (), 0
     path = saddles(problem)
     expected = _Expectation(problem, mirror, path, growth.unit)
-    numbers = [p for p in range(1, path.n_saddles) if expected.value_error(p) <= RESOLVED]
+    # At a degenerate saddle the path fixes the fit, not the coefficients.
+    numbers = [
+        p
+        for p in range(1, path.n_saddles)
+        if not path.degenerate[p] and expected.value_error(p) <= RESOLVED
+    ]
     unresolved = max(path.n_saddles - 1, 0) - len(numbers)
     if not numbers:
         return (), unresolved
@@ -165,7 +170,9 @@ class _Expectation:
         needed = np.abs(self._mirror.clocks(value))[entered]
         ideal = np.abs(self._path.duals[p][entered]) * self._unit
         pull = np.abs(self._pulls[p - 1][entered])
-        waking = float(np.max(np.abs(needed - ideal) / pull))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # A coefficient that re-enters without any pull tells nothing: never resolved.
+            waking = float(np.nan_to_num(np.abs(needed - ideal) / pull, nan=np.inf).max())
         return waking - float(np.log(ARRIVED)) / self._rates[p]
 
     def _slowest_rate(self, X: Float, factor: float, saddle: Float) -> float:
