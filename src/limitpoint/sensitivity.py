@@ -16,6 +16,8 @@ __all__ = ["EPS", "SAFETY", "Sensitivity"]
 EPS = float(np.finfo(np.float64).eps)
 # First-order error estimates are doubled before they serve as tolerances.
 SAFETY = 2.0
+# Matrix products add a few units of rounding to those of the clocks themselves.
+ROUNDING_UNITS = 8.0
 
 
 class Sensitivity:
@@ -55,7 +57,8 @@ class Sensitivity:
 
     def rounding_misfit(self) -> float:
         """The misfit, relative to the fit, that rounding of the clocks at the limit can cause."""
-        noise = EPS * self._mirror.slopes(self.limit.clocks) * (1.0 + np.abs(self.limit.clocks))
+        slopes, clocks = self._mirror.slopes(self.limit.clocks), np.abs(self.limit.clocks)
+        noise = ROUNDING_UNITS * EPS * slopes * (1.0 + clocks)
         moved = float(np.linalg.norm(np.abs(self._task.X) @ noise))
         fit = float(np.linalg.norm(self._task.X @ self.limit.coef))
         return moved / fit if fit > moved else 0.0

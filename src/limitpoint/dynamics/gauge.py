@@ -12,6 +12,8 @@ __all__ = ["FitGauge"]
 
 # y counts as out of reach when no coefficients come closer to it than this, relative.
 RANGE_TOLERANCE = 1e-10
+# Matrix products add a few units of rounding to those of the state itself.
+ROUNDING_UNITS = 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,7 @@ class FitGauge:
         """The misfit that errors of this size in the coefficients can cause, on the same scale."""
         if self.unit == 0.0:
             return 0.0
-        return float(np.linalg.norm(np.abs(self.task.X) @ noise)) / self.unit
+        return ROUNDING_UNITS * float(np.linalg.norm(np.abs(self.task.X) @ noise)) / self.unit
 
     @property
     def arrived(self) -> Status:

@@ -22,6 +22,11 @@ RECORDS = 500
 STUCK_STEPS = 50
 
 
+# After a failure the integrator starts again from the last state, with this part of its last step.
+RESTART_STEP = 1e-3
+MAX_RESTARTS = 100
+
+
 @dataclass(frozen=True, eq=False)
 class Integration:
     """Recorded times and states, and how the integration ended."""
@@ -61,15 +66,21 @@ def integrate(
         else:
             status = Status.REACHED_END if last == 0.0 else Status.STATIONARY
         return Integration(recorded, np.tile(start, (len(recorded), 1)), status)
-    solver = LSODA(
-        lambda _, state: velocity(state),
-        0.0,
-        start,
-        np.inf if last is None else last,
-        rtol=rtol,
-        atol=atol,
-        jac=lambda _, state: jacobian(state),
-    )
+
+    def solver_from(time: float, state: Float, first_step: float | None = None) -> LSODA:
+        return LSODA(
+            lambda _, state: velocity(state),
+            time,
+            state,
+            np.inf if last is None else last,
+            first_step=first_step,
+            rtol=rtol,
+            atol=atol,
+            jac=lambda _, state: jacobian(state),
+        )
+
+    solver = solver_from(0.0, start)
+    restarts = 0
     kept_times, kept_states = [0.0], [start.copy()]
     dense: list[Float] = []
     status = Status.STEP_LIMIT
@@ -78,10 +89,16 @@ def integrate(
         if solver.status == "finished" or (last is None and here):
             status = arrived if here else Status.REACHED_END
             break
+        time, state, stride = float(solver.t), solver.y.copy(), float(solver.step_size or 0.0)
         solver.step()
         if solver.status == "failed" or not np.isfinite(solver.y).all():
-            status = Status.INTEGRATOR_FAILED
-            break
+            # Long steps on a plateau can end too far beyond it for the integrator to recover.
+            if restarts >= MAX_RESTARTS or stride == 0.0:
+                status = Status.INTEGRATOR_FAILED
+                break
+            restarts += 1
+            solver = solver_from(time, state, RESTART_STEP * stride)
+            continue
         if wanted is None:
             kept_times.append(float(solver.t))
             kept_states.append(solver.y.copy())

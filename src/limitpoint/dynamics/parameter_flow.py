@@ -91,13 +91,14 @@ def _growth_chart(problem: Problem, growth: GrowthCoordinates) -> _Chart:
         return result
 
     def jacobian(state: Float) -> Float:
-        change = -gram @ np.clip(growth.coef_gradient(state), -LARGEST_TRIAL, LARGEST_TRIAL)
-        return np.stack([growth.velocity(column) for column in change.T], axis=1)
+        change = growth.times_gradient(-gram, state)
+        return growth.velocity(np.clip(change, -LARGEST_TRIAL, LARGEST_TRIAL))
 
     # A growth off by δ moves a visible coefficient by 2δ of itself; at large scale by
     # δ · |∂β/∂state|, relative to coefficients of the size of the minimum-norm solution.
     start = np.zeros(growth.dimension)
-    steepest = float(np.abs(growth.coef_gradient(start)).max())
+    each = np.eye(task.n_features)
+    steepest = float(np.abs(growth.times_gradient(each, start)).max())
     size = float(np.abs(np.linalg.lstsq(task.X, task.y, rcond=None)[0]).max())
     unit = min(1.0, size / steepest) if size > 0 and steepest > 0 else 1.0
     return _Chart(
@@ -106,7 +107,9 @@ def _growth_chart(problem: Problem, growth: GrowthCoordinates) -> _Chart:
         velocity=lambda state: growth.velocity(pull(state)),
         jacobian=jacobian,
         coefs=growth.coefs,
-        noise=lambda state: EPS * np.abs(growth.coef_gradient(state)) @ (1.0 + np.abs(state)),
+        noise=lambda state: (
+            EPS * np.abs(growth.times_gradient(each, state)) @ (1.0 + np.abs(state))
+        ),
         signs_and_logs=growth.signs_and_logs,
         layers=growth.layers,
         movable=growth.movable,

@@ -32,15 +32,21 @@ class GrowthCoordinates(ABC):
 
     @abstractmethod
     def velocity(self, pull: Float) -> Float:
-        """Velocity of the state when the coefficients are pulled by `−∇_β loss`."""
+        """Velocity of the state when the coefficients are pulled by `−∇_β loss`.
+
+        Linear in the pull, which may have further axes after the first.
+        """
 
     @abstractmethod
     def coefs(self, states: Float) -> Float:
         """Coefficients; the state is the last axis."""
 
     @abstractmethod
-    def coef_gradient(self, state: Float) -> Float:
-        """Derivative of the coefficients in the state, shape (n, dimension)."""
+    def times_gradient(self, matrix: Float, state: Float) -> Float:
+        """A matrix times the derivative of the coefficients in the state, (n, dimension).
+
+        Each coefficient depends on its own few numbers of the state, so this is no full product.
+        """
 
     @abstractmethod
     def signs_and_logs(self, states: Float) -> tuple[Float, Float]:

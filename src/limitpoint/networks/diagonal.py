@@ -134,7 +134,7 @@ class SumsAndDifferences(GrowthCoordinates):
 
     def velocity(self, pull: Float) -> Float:
         """`(u, −u)`."""
-        moved = pull * self.movable
+        moved = (pull.T * self.movable).T
         return np.concatenate([moved, -moved])
 
     def coefs(self, states: Float) -> Float:
@@ -143,13 +143,13 @@ class SumsAndDifferences(GrowthCoordinates):
         with np.errstate(under="ignore"):
             return signs * np.exp(np.minimum(logs, LARGEST_LOG))
 
-    def coef_gradient(self, state: Float) -> Float:
-        """`½(a+b)²` in w, `−½(a−b)²` in z."""
+    def times_gradient(self, matrix: Float, state: Float) -> Float:
+        """The derivative is `½(a+b)²` in w and `−½(a−b)²` in z."""
         sums, differences = self._log_squares(state)
-        with np.errstate(under="ignore"):
+        with np.errstate(under="ignore", over="ignore"):
             by_sum = 2 * np.exp(np.minimum(sums, LARGEST_LOG))
             by_difference = 2 * np.exp(np.minimum(differences, LARGEST_LOG))
-        return np.hstack([np.diag(by_sum), -np.diag(by_difference)])
+            return np.hstack([matrix * by_sum, -matrix * by_difference])
 
     def signs_and_logs(self, states: Float) -> tuple[Float, Float]:
         """Of the difference of two squares, from the logarithms of both."""
