@@ -1,0 +1,116 @@
+"""Mirror maps given along their curve rather than as functions of the clock.
+
+Where the clock of a coefficient has a pole (a finite clock takes it to infinity, as in networks of
+three layers and more), or where the map is known from an ODE only, both the coefficient and the
+clock are functions of a third number: the position σ on the coefficient's own curve, zero at the
+start and growing like the logarithm of the parameters. Positions stay of order log(1/scale) where
+a clock as a float64 would run into its pole, so solvers work with positions; clocks follow.
+
+Clocks along the curve are given in units of `e^log_clock_unit` (for a network of degree L ≥ 3 that
+is `s^(2−L)`), in which they are of order 1 at every scale.
+"""
+
+from abc import abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from limitpoint.arrays import Float
+from limitpoint.mirror.base import MirrorMap, MirrorPoint
+
+__all__ = ["CurveMap", "CurvePoint"]
+
+
+class CurvePoint(NamedTuple):
+    """Where each coefficient is on its curve, and how fast it moves along it.
+
+    Attributes
+    ----------
+    coefs
+        Coefficients, in the unit asked for.
+    coef_rates
+        Their derivatives in the position, in the same unit; positive.
+    clocks
+        Clocks, in units of `e^log_clock_unit`.
+    clock_rates
+        Their derivatives in the position; positive.
+    """
+
+    coefs: Float
+    coef_rates: Float
+    clocks: Float
+    clock_rates: Float
+
+
+class CurveMap(MirrorMap):
+    """A mirror map whose coefficients and clocks are functions of a position.
+
+    Positions have the coefficient as their last axis, like clocks and coefficients. A frozen
+    coefficient (one that can never move) has the coefficient rate 0, and its position is its clock.
+    """
+
+    @property
+    @abstractmethod
+    def log_clock_unit(self) -> float:
+        """Logarithm of the unit of the clocks along the curve."""
+
+    @abstractmethod
+    def along(self, positions: Float, log_unit: float = 0.0) -> CurvePoint:
+        """Coefficients (in units of `e^log_unit`), clocks, and their derivatives.
+
+        Accurate relative to their size: clocks near the start, where they vanish, and coefficients
+        and rates up to the pole.
+        """
+
+    @abstractmethod
+    def positions(self, clocks: Float) -> Float:
+        """Positions at given clocks, in units of `e^log_clock_unit`; ±∞ at and beyond a pole."""
+
+    @abstractmethod
+    def positions_of(self, coefs: Float) -> Float:
+        """Positions of given coefficients; NaN for what the coefficient cannot be."""
+
+    @abstractmethod
+    def signs_and_logs_at(self, positions: Float) -> tuple[Float, Float]:
+        """Signs and log-moduli of the coefficients at given positions."""
+
+    @abstractmethod
+    def conjugates_at(self, positions: Float) -> Float:
+        """`Ψ̂` at given positions, zero where the coefficient is zero."""
+
+    @property
+    def clock_unit(self) -> float:
+        """Unit of the clocks along the curve; infinite where float64 cannot hold it."""
+        with np.errstate(over="ignore", under="ignore"):
+            return float(np.exp(self.log_clock_unit))
+
+    def evaluate(self, clocks: Float) -> MirrorPoint:
+        """`Ψ`, `Ψ'` and `Ψ̂` by way of the positions."""
+        with np.errstate(all="ignore"):
+            positions = self.positions(np.asarray(clocks) / self.clock_unit)
+            point = self.along(positions)
+            slopes = point.coef_rates / (point.clock_rates * self.clock_unit)
+            beyond = np.isinf(positions) & np.isinf(point.coefs)
+            return MirrorPoint(
+                coefs=point.coefs,
+                slopes=np.where(beyond, np.inf, slopes),
+                conjugates=self.conjugates_at(positions),
+            )
+
+    def signs_and_logs(self, clocks: Float) -> tuple[Float, Float]:
+        """Signs and log-moduli of `Ψ(ξ)`."""
+        return self.signs_and_logs_at(self.positions(np.asarray(clocks) / self.clock_unit))
+
+    def clocks(self, coefs: Float) -> Float:
+        """`ξ = Q'(β)` by way of the positions."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            clocks: Float = self.clock_unit * self.along(self.positions_of(coefs)).clocks
+            return clocks
+
+    def potential(self, coefs: Float) -> Float:
+        """`Q = βξ − Ψ̂`."""
+        positions = self.positions_of(coefs)
+        with np.errstate(over="ignore", invalid="ignore"):
+            pairing = coefs * (self.clock_unit * self.along(positions).clocks)
+            linear = np.where(np.asarray(coefs) == 0, 0.0, pairing)
+            return np.asarray(linear - self.conjugates_at(positions))
