@@ -16,7 +16,7 @@ from limitpoint.dynamics import (
     train,
 )
 from limitpoint.init import Init
-from limitpoint.networks import Diagonal
+from limitpoint.networks import Diagonal, Paired, Power, SignedPower
 from limitpoint.problem import Problem
 from limitpoint.problem_file import load_problem, save_problem
 from limitpoint.status import Status
@@ -26,12 +26,14 @@ from limitpoint.theory import (
     Condition,
     Explanation,
     Limit,
+    LimitPath,
     Saddle,
     SaddlePath,
     Theorem,
     convergence_bound,
     explain,
     predict,
+    predict_path,
     saddle_path,
     saddles,
     theorems,
@@ -49,13 +51,17 @@ __all__ = [
     "Explanation",
     "Init",
     "Limit",
+    "LimitPath",
     "Optimiser",
+    "Paired",
     "ParameterSpace",
+    "Power",
     "Problem",
     "Regression",
     "Saddle",
     "SaddlePath",
     "SampleSpace",
+    "SignedPower",
     "Status",
     "Theorem",
     "Trajectory",
@@ -69,6 +75,7 @@ __all__ = [
     "load_problem",
     "plot",
     "predict",
+    "predict_path",
     "saddle_path",
     "saddles",
     "save_problem",

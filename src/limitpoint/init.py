@@ -116,6 +116,10 @@ class Init:
         layers = [common] * (len(shapes) - 1) + [np.zeros(shapes[-1])]
         return cls(layers, scale, log_scale=log_scale)
 
+    def at_scale(self, scale: float | None = None, *, log_scale: float | None = None) -> "Init":
+        """The same direction at another scale."""
+        return Init(self.direction, scale, log_scale=log_scale)
+
     @property
     def is_finite(self) -> bool:
         """Whether the scale is neither 0 nor infinity, the two limits."""
@@ -148,6 +152,15 @@ class Init:
             raise ScaleNotRepresentable(
                 f"at scale {self.scale:g} (log_scale={self.log_scale:.6g}) the initial loss "
                 f"overflows float64; use a scale below 1e{math.floor(150 / degree)}"
+            )
+
+    def check_clocks(self, degree: int) -> None:
+        """Raise `ScaleNotRepresentable` if clocks in units of `scale^(2 − degree)` overflow."""
+        if abs((degree - 2) * self.log_scale) > LARGEST_LOG or abs(self.log_scale) > LARGEST_LOG:
+            raise ScaleNotRepresentable(
+                f"at log_scale={self.log_scale:.6g} the times of a network of degree {degree} "
+                f"overflow float64; use a scale above 1e-{math.floor(300 / max(degree - 2, 1))}, "
+                "or 0: at this scale the limit is that of vanishing initialisation to all digits"
             )
 
 

@@ -69,7 +69,7 @@ def compare_plateaus(problem: Problem) -> tuple[tuple[Plateau, ...], int]:
     """
     mirror = problem.network.mirror_map(problem.init)
     growth = problem.network.growth_times(problem.init)
-    if mirror is None or growth is None or not growth.unit > 0:
+    if mirror is None or growth is None or problem.init.log_scale >= 0:
         return (), 0
     path = saddles(problem)
     expected = _Expectation(problem, mirror, path, growth.unit)

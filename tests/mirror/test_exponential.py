@@ -393,3 +393,57 @@ def test_the_map_increases_and_its_sign_is_that_of_its_coefficients(a, b, log_sc
     sign = mirror.signs_and_logs(np.array([high]))[0][0]
     coef = mirror.coefs(np.array([high]))[0]
     assert coef == 0 or sign == np.sign(coef)
+
+
+class TestRate:
+    """Other networks of degree 2: `u² − w²` has P = |u|, M = |w| and the rate 2."""
+
+    u = np.array([1.3, -0.7, 0.4, 1.0, 0.8, 0.0, -0.9, 0.0])
+    w = np.array([0.2, 0.9, -1.1, 1.0, 0.8 * (1 + 1e-9), 0.6, 0.0, 0.0])
+
+    def mirror(self, log_scale, rate=2.0):
+        plus, minus = np.abs(self.u), np.abs(self.w)
+        smaller = plus - minus
+        start = smaller * (plus + minus)
+        return ExponentialMap.from_exponentials(plus, minus, smaller, start, log_scale, rate)
+
+    @pytest.mark.parametrize("log_scale", LOG_SCALES)
+    def test_coefs_slopes_and_conjugates_match_mpmath(self, log_scale):
+        clocks = all_clocks(log_scale) / 2
+        found = on_grid(self.mirror(log_scale).evaluate, clocks, len(self.u))
+        for (i, j), coef in np.ndenumerate(found.coefs):
+            with mp.workdps(DIGITS):
+                scale, clock = mp.exp(mp.mpf(float(log_scale))), mp.mpf(float(clocks[i]))
+                u = scale * mp.mpf(float(self.u[j])) * mp.exp(2 * clock)
+                w = scale * mp.mpf(float(self.w[j])) * mp.exp(-2 * clock)
+                exact, slope = u**2 - w**2, 4 * (u**2 + w**2)
+                # ∫(u² − w²)dξ, zero where |u| = |w|.
+                conjugate = (abs(u) - abs(w)) ** 2 / 4
+                size = 2 * (abs(log_scale) + abs(clocks[i])) + 42
+                relative = OPERATIONS * EPS * (1 + size)
+                assert abs(mp.mpf(float(coef)) - exact) <= relative * slope + TINY
+                assert abs(mp.mpf(float(found.slopes[i, j])) - slope) <= relative * slope + TINY
+                error = abs(mp.mpf(float(found.conjugates[i, j])) - conjugate)
+                assert error <= relative * (conjugate + abs(exact)) + TINY
+
+    @pytest.mark.parametrize("log_scale", LOG_SCALES)
+    def test_a_rate_only_rescales_the_clock(self, log_scale):
+        one, two = self.mirror(log_scale, 1.0), self.mirror(log_scale)
+        clocks = on_grid(lambda c: c, all_clocks(log_scale), len(self.u))
+        np.testing.assert_array_equal(two.coefs(clocks / 2), one.coefs(clocks))
+        np.testing.assert_array_equal(two.slopes(clocks / 2), 2 * one.slopes(clocks))
+        for found, exact in zip(
+            two.signs_and_logs(clocks / 2), one.signs_and_logs(clocks), strict=True
+        ):
+            np.testing.assert_array_equal(found, exact)
+        coefs = np.where(one.upper > 0, 1.7, -1.7)
+        np.testing.assert_array_equal(two.clocks(coefs), one.clocks(coefs) / 2)
+        # Q = βξ − Ψ̂, both halved: the same roundings.
+        np.testing.assert_allclose(two.potential(coefs), one.potential(coefs) / 2, rtol=1e-15)
+        assert two.at_log_scale(-1.0).rate == 2.0
+
+    def test_growth_times_are_one_over_the_rate(self):
+        growth = self.mirror(-7.0).growth_times()
+        np.testing.assert_array_equal(growth.t_plus, np.where(self.u == 0, np.inf, 0.5))
+        np.testing.assert_array_equal(growth.t_minus, np.where(self.w == 0, np.inf, 0.5))
+        assert growth.unit == 7.0

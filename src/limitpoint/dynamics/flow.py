@@ -59,7 +59,8 @@ def flow(
         Record exactly at these times (increasing, the last one is the end); by default at the
         integrator's own steps, which crowd where the coefficients change.
     space
-        `SampleSpace()` (default where the network has a mirror map) or `ParameterSpace()`.
+        `SampleSpace()` (default where the network has a mirror map whose clocks float64 resolves)
+        or `ParameterSpace()`.
 
     Examples
     --------
@@ -78,7 +79,7 @@ def flow(
     t_end, recorded = _checked_times(t_end, times)
     mirror = problem.network.mirror_map(problem.init)
     if space is None:
-        space = ParameterSpace() if mirror is None else SampleSpace()
+        space = SampleSpace() if mirror is not None and mirror.resolved else ParameterSpace()
     if isinstance(space, ParameterSpace):
         return flow_in_parameter_space(
             problem, t_end, recorded, space.rtol, space.misfit_tolerance, space.max_steps
@@ -87,6 +88,11 @@ def flow(
         raise LimitpointError(f"space must be SampleSpace() or ParameterSpace(); it is {space!r}")
     if mirror is None:
         raise InitError(f"{problem.network} has no mirror map; use space=ParameterSpace()")
+    if not mirror.resolved:
+        raise InitError(
+            f"at log_scale={problem.init.log_scale:.6g} float64 does not resolve the clocks of "
+            f"{problem.network} near their poles; use space=ParameterSpace()"
+        )
     return flow_in_sample_space(
         problem, mirror, t_end, recorded, space.rtol, space.misfit_tolerance, space.max_steps
     )

@@ -25,6 +25,9 @@ STUCK_STEPS = 50
 # After a failure the integrator starts again from the last state, with this part of its last step.
 RESTART_STEP = 1e-3
 MAX_RESTARTS = 100
+# The integrator's clock is reset when its steps are shorter than this part of the time on it: five
+# digits are left to tell them apart.
+FINEST_STEP = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,19 +70,27 @@ def integrate(
             status = Status.REACHED_END if last == 0.0 else Status.STATIONARY
         return Integration(recorded, np.tile(start, (len(recorded), 1)), status)
 
-    def solver_from(time: float, state: Float, first_step: float | None = None) -> LSODA:
+    clock = _Stopwatch()
+
+    def solver_from(state: Float, first_step: float | None = None) -> LSODA:
         return LSODA(
             lambda _, state: velocity(state),
-            time,
+            0.0,
             state,
-            np.inf if last is None else last,
+            np.inf if last is None else max(last - clock.before, 0.0),
             first_step=first_step,
             rtol=rtol,
             atol=atol,
             jac=lambda _, state: jacobian(state),
         )
 
-    solver = solver_from(0.0, start)
+    def gentle_step(state: Float, stride: float) -> float:
+        # On a plateau the velocity of a stiff state is rounding error times a huge rate: a first
+        # step must not take it along.
+        fastest = float(np.abs(velocity(state)).max())
+        return min(stride, rtol / fastest) if fastest > 0 else stride
+
+    solver = solver_from(start)
     restarts = 0
     kept_times, kept_states = [0.0], [start.copy()]
     dense: list[Float] = []
@@ -89,7 +100,12 @@ def integrate(
         if solver.status == "finished" or (last is None and here):
             status = arrived if here else Status.REACHED_END
             break
-        time, state, stride = float(solver.t), solver.y.copy(), float(solver.step_size or 0.0)
+        state, stride = solver.y.copy(), float(solver.step_size or 0.0)
+        since = float(solver.t)
+        if 0.0 < stride < FINEST_STEP * since:
+            # Near a pole steps become too short to be added to the time: count from here anew.
+            clock.before += since
+            solver, since = solver_from(state, gentle_step(state, stride)), 0.0
         solver.step()
         if solver.status == "failed" or not np.isfinite(solver.y).all():
             # Long steps on a plateau can end too far beyond it for the integrator to recover.
@@ -97,21 +113,30 @@ def integrate(
                 status = Status.INTEGRATOR_FAILED
                 break
             restarts += 1
-            solver = solver_from(time, state, RESTART_STEP * stride)
+            clock.before += since
+            solver = solver_from(state, gentle_step(state, RESTART_STEP * stride))
             continue
         if wanted is None:
-            kept_times.append(float(solver.t))
+            kept_times.append(clock.before + float(solver.t))
             kept_states.append(solver.y.copy())
         else:
-            inside = wanted[(wanted > solver.t_old) & (wanted <= solver.t)]
+            from_, to = clock.before + float(solver.t_old), clock.before + float(solver.t)
+            inside = wanted[(wanted > from_) & (wanted <= to)]
             if inside.size:
-                dense.append(solver.dense_output()(inside).T)
+                dense.append(solver.dense_output()(inside - clock.before).T)
     if wanted is None:
         keep = np.unique(np.linspace(0, len(kept_times) - 1, RECORDS).round().astype(int))
         return Integration(np.array(kept_times)[keep], np.array(kept_states)[keep], status)
     initial = np.tile(start, (int((wanted == 0.0).sum()), 1))
     states = np.concatenate([initial, *dense])
     return Integration(wanted[: len(states)], states, status)
+
+
+@dataclass
+class _Stopwatch:
+    """Time that passed before the integrator's own clock was last set to zero."""
+
+    before: float = 0.0
 
 
 class _Watch:

@@ -1,41 +1,137 @@
 """Drift of the quantities that gradient flow conserves."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
+from limitpoint.arrays import Float, read_only
+from limitpoint.display import number, table, to_html, to_text
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.networks import Network
 
 __all__ = ["Drift", "drift"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Drift:
     """How far the conserved quantities moved along a trajectory.
 
+    The set of parameters on which a quantity keeps its value is either affine (where the quantity
+    is zero: two layers equal or opposite, say) or curved. Gradient flow stays on both; a gradient
+    step is tangent to the set, so that it stays on an affine one exactly and leaves a curved one:
+    under gradient descent `a² − b²` shrinks by the factor `1 − (step × pull)²` each step.
+
     Attributes
     ----------
-    total
-        Sum over all of them of the largest change at any time.
-    relative
-        The largest single change, relative to the largest squared parameter reached.
+    start
+        The quantities at the start, one row per kind, one column per coefficient.
+    moved
+        The largest change of each at any time.
+    size
+        The unit in which changes are relative: the largest squared parameter reached (1 for
+        quantities that are not quadratic).
     """
 
-    total: float
-    relative: float
+    start: Float
+    moved: Float
+    size: float
+
+    def __post_init__(self) -> None:
+        read_only(self.start)
+        read_only(self.moved)
+
+    @property
+    def affine(self) -> NDArray[np.bool_]:
+        """Which of them have an affine level set."""
+        affine: NDArray[np.bool_] = self.start == 0
+        return affine
+
+    @property
+    def total(self) -> float:
+        """Sum over all of them of the largest change at any time."""
+        return float(self.moved.sum())
+
+    @property
+    def relative(self) -> float:
+        """The largest single change, relative to the size."""
+        return self._relative(np.ones_like(self.affine))
+
+    @property
+    def relative_affine(self) -> float:
+        """The largest change among the affine ones, relative to the size."""
+        return self._relative(self.affine)
+
+    @property
+    def relative_curved(self) -> float:
+        """The largest change among the curved ones, relative to the size."""
+        return self._relative(~self.affine)
+
+    def _relative(self, chosen: NDArray[np.bool_]) -> float:
+        largest = float(self.moved[chosen].max(initial=0.0))
+        return largest / self.size if 0 < self.size < np.inf else largest
+
+    def to_xarray(self) -> xr.Dataset:
+        """As a labelled data set: start, change and kind of every conserved quantity."""
+        axes = ("quantity", "feature")
+        return xr.Dataset(
+            {
+                "start": (axes, self.start),
+                "moved": (axes, self.moved),
+                "affine": (axes, self.affine),
+            },
+            attrs={"size": self.size},
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain Python values."""
+        return {
+            "start": self.start.tolist(),
+            "moved": self.moved.tolist(),
+            "affine": self.affine.tolist(),
+            "size": self.size,
+            "total": self.total,
+            "relative": self.relative,
+        }
+
+    def __rich__(self) -> Any:
+        rows = [
+            (kind, str(int(chosen.sum())), number(self._relative(chosen)))
+            for kind, chosen in (("affine", self.affine), ("curved", ~self.affine))
+        ]
+        title = f"Conserved quantities: {self.start.size}"
+        return table(title, ("level set", "number", "largest drift, relative"), rows)
+
+    def __repr__(self) -> str:
+        return to_text(self.__rich__())
+
+    def _repr_html_(self) -> str:
+        return to_html(repr(self))
 
 
 def drift(network: Network, trajectory: Trajectory) -> Drift:
-    """Measure the drift of `network.invariants` along a trajectory that recorded its layers."""
+    """Measure the drift of `network.invariants` along a trajectory that recorded its layers.
+
+    Examples
+    --------
+    Gradient descent leaks where the layers differ, and nowhere else:
+
+    >>> import limitpoint as lp
+    >>> task = lp.Regression([[1.0, 1.0]], [1.0])
+    >>> network = lp.Diagonal(depth=2)
+    >>> init = lp.Init([[0.5, 0.5], [0.5, 0.1]])
+    >>> run = lp.train(lp.Problem(network, init, task), lp.GD(learning_rate=0.1), steps=100)
+    >>> found = drift(network, run)
+    >>> found.relative_affine, bool(found.relative_curved > 1e-3)
+    (0.0, True)
+    """
     layers = trajectory.layers
     if layers is None:
         raise ValueError("the trajectory has no layers, so its conserved quantities are unknown")
     with np.errstate(over="ignore", invalid="ignore"):  # a diverged run has infinite drift
         values: Float = network.invariants(layers)  # invariants × times × …
-        moved = np.nan_to_num(np.abs(values - values[:, :1]), nan=np.inf)
-        largest = moved.max(axis=1)
-        size = max(float(np.max(layer**2)) for layer in layers)
-    relative = float(largest.max()) / size if 0 < size < np.inf else float(largest.max())
-    return Drift(total=float(largest.sum()), relative=relative)
+        moved = np.nan_to_num(np.abs(values - values[:, :1]), nan=np.inf).max(axis=1)
+        largest = max(float(np.max(layer**2)) for layer in layers)
+    return Drift(values[:, 0], moved, largest if network.invariants_are_quadratic else 1.0)

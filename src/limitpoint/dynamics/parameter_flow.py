@@ -36,6 +36,8 @@ class _Chart:
     signs_and_logs: Callable[[Float], tuple[Float | None, Float | None]]
     layers: Callable[[Float], tuple[Float, ...]]
     movable: Float | None = None  # None: not known to be fewer than all
+    duals: Callable[[Float], Float | None] = lambda states: None
+    time_unit: float = 1.0
 
 
 def flow_in_parameter_space(
@@ -59,8 +61,8 @@ def flow_in_parameter_space(
         rounding=lambda state: gauge.rounding(chart.noise(state)),
         misfit_tolerance=misfit_tolerance,
         arrived=gauge.arrived,
-        t_end=t_end,
-        times=times,
+        t_end=None if t_end is None else t_end / chart.time_unit,
+        times=None if times is None else times / chart.time_unit,
         rtol=rtol,
         atol=rtol * chart.unit,
         max_steps=max_steps,
@@ -70,49 +72,69 @@ def flow_in_parameter_space(
     return Trajectory.build(
         kind="gradient flow in parameter space",
         status=found.status,
-        times=found.times,
+        times=found.times * chart.time_unit if times is None else times[: len(found.times)],
         coefs=coefs,
         losses=np.array([task.loss(coef) for coef in coefs]),
         signs=signs,
         logs=logs,
         layers=chart.layers(found.states),
+        duals=chart.duals(found.states),
         misfit=gauge.misfit(coefs[-1]),
     )
 
 
 def _growth_chart(problem: Problem, growth: GrowthCoordinates) -> _Chart:
-    """Logarithms of growing combinations of the parameters: exact at any scale."""
-    task = problem.task
-    gram = task.loss_factor * task.X.T @ task.X
+    """Logarithms of growing combinations of the parameters: exact at any scale.
 
-    def pull(state: Float) -> Float:
+    The duals `∫(y − Xβ)dt`, in the reachable part of sample space, are integrated along with them.
+    """
+    task, size = problem.task, growth.dimension
+    start_coefs = growth.coefs(np.zeros(size))
+    basis = FitGauge.of(task, start_coefs, growth.movable).basis
+    rows, target = basis.T @ task.X, basis.T @ task.y
+    factor, time_unit = task.loss_factor, float(np.exp(growth.log_time_unit))
+
+    def residual(state: Float) -> Float:
         coefs = np.clip(growth.coefs(state), -LARGEST_TRIAL, LARGEST_TRIAL)
-        result: Float = task.loss_factor * task.X.T @ (task.y - task.X @ coefs)
+        result: Float = factor * (target - rows @ coefs)
         return result
 
-    def jacobian(state: Float) -> Float:
-        change = growth.times_gradient(-gram, state)
-        return growth.velocity(np.clip(change, -LARGEST_TRIAL, LARGEST_TRIAL))
+    def velocity(both: Float) -> Float:
+        state = both[:size]
+        left = residual(state)
+        return np.concatenate([growth.velocity(left @ rows, state), left])
+
+    def jacobian(both: Float) -> Float:
+        state = both[:size]
+        change = growth.times_gradient(-factor * rows, state)
+        change = np.clip(change, -LARGEST_TRIAL, LARGEST_TRIAL)
+        whole = np.zeros((len(both), len(both)))
+        whole[:size, :size] = growth.velocity(rows.T @ change, state)
+        whole[:size, :size] += growth.velocity_gradient(residual(state) @ rows, state)
+        whole[size:, :size] = change
+        return whole
 
     # A growth off by δ moves a visible coefficient by 2δ of itself; at large scale by
     # δ · |∂β/∂state|, relative to coefficients of the size of the minimum-norm solution.
-    start = np.zeros(growth.dimension)
+    start = np.zeros(size + len(target))
     each = np.eye(task.n_features)
-    steepest = float(np.abs(growth.times_gradient(each, start)).max())
-    size = float(np.abs(np.linalg.lstsq(task.X, task.y, rcond=None)[0]).max())
-    unit = min(1.0, size / steepest) if size > 0 and steepest > 0 else 1.0
+    steepest = float(np.abs(growth.times_gradient(each, start[:size])).max())
+    largest = float(np.abs(np.linalg.lstsq(task.X, task.y, rcond=None)[0]).max())
+    unit = min(1.0, largest / steepest) if largest > 0 and steepest > 0 else 1.0
     return _Chart(
         start=start,
         unit=unit,
-        velocity=lambda state: growth.velocity(pull(state)),
+        velocity=velocity,
         jacobian=jacobian,
-        coefs=growth.coefs,
-        noise=lambda state: (
-            EPS * np.abs(growth.times_gradient(each, state)) @ (1.0 + np.abs(state))
+        coefs=lambda both: growth.coefs(both[..., :size]),
+        noise=lambda both: (
+            EPS * np.abs(growth.times_gradient(each, both[:size])) @ (1.0 + np.abs(both[:size]))
         ),
-        signs_and_logs=growth.signs_and_logs,
-        layers=growth.layers,
+        signs_and_logs=lambda both: growth.signs_and_logs(both[..., :size]),
+        layers=lambda both: growth.layers(both[..., :size]),
         movable=growth.movable,
+        duals=lambda both: time_unit * (both[..., size:] @ basis.T),
+        time_unit=time_unit,
     )
 
 

@@ -24,7 +24,7 @@ def flow_in_sample_space(
     """Integrate the duals in an orthonormal basis of the reachable part of sample space."""
     task = problem.task
     movable = (mirror.lower < mirror.upper).astype(np.float64)
-    gauge = FitGauge.of(task, mirror.coefs(np.zeros(task.n_features)), movable)
+    gauge = FitGauge.of(task, mirror.start_coefs(), movable)
     # Outside the range of X the residual never changes and pulls no coefficient; what ν does there
     # is left out of the state (it would grow for ever).
     rows, target = gauge.basis.T @ task.X, gauge.basis.T @ task.y

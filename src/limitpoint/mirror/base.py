@@ -12,6 +12,8 @@ s   the scale of the initialisation
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
+import numpy as np
+
 from limitpoint.arrays import Float
 from limitpoint.mirror.growth import GrowthTimes
 
@@ -60,9 +62,18 @@ class MirrorMap(ABC):
         `Ψ̂_i(ξ) = max_β (ξβ − Q_i(β))`. All three overflow to ±∞ and vanish to 0 as floats do.
         """
 
+    @property
+    def resolved(self) -> bool:
+        """Whether float64 clocks give the coefficients, also along a flow."""
+        return True
+
     def coefs(self, clocks: Float) -> Float:
         """`β = Ψ(ξ)`."""
         return self.evaluate(clocks).coefs
+
+    def start_coefs(self) -> Float:
+        """`Ψ(0)`, where training starts."""
+        return self.coefs(np.zeros_like(self.lower))
 
     def slopes(self, clocks: Float) -> Float:
         """`Ψ'(ξ)`, the squared norm of the coefficient's gradient in its parameters."""

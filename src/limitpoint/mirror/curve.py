@@ -20,6 +20,11 @@ from limitpoint.mirror.base import MirrorMap, MirrorPoint
 
 __all__ = ["CurveMap", "CurvePoint"]
 
+# A visible coefficient stands at a distance of order 1 from its pole, and a flow resolves clocks
+# (of the size of their unit) to 1e-13 relative at best: beyond this unit it would not reach the
+# relative accuracy 1e-10.
+LONGEST_RESOLVED = float(np.log(1e3))
+
 
 class CurvePoint(NamedTuple):
     """Where each coefficient is on its curve, and how fast it moves along it.
@@ -79,6 +84,16 @@ class CurveMap(MirrorMap):
         """`Ψ̂` at given positions, zero where the coefficient is zero."""
 
     @property
+    def is_scale_free(self) -> bool:
+        """Whether one position is the same multiple of the start at every scale."""
+        return True
+
+    @property
+    def resolved(self) -> bool:
+        """Whether clocks, next to a pole, are resolved beyond the tolerance of a flow."""
+        return self.log_clock_unit <= LONGEST_RESOLVED
+
+    @property
     def clock_unit(self) -> float:
         """Unit of the clocks along the curve; infinite where float64 cannot hold it."""
         with np.errstate(over="ignore", under="ignore"):
@@ -101,16 +116,22 @@ class CurveMap(MirrorMap):
         """Signs and log-moduli of `Ψ(ξ)`."""
         return self.signs_and_logs_at(self.positions(np.asarray(clocks) / self.clock_unit))
 
+    def start_coefs(self) -> Float:
+        """The coefficients at position 0."""
+        return self.along(np.zeros_like(self.lower)).coefs
+
     def clocks(self, coefs: Float) -> Float:
         """`ξ = Q'(β)` by way of the positions."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            clocks: Float = self.clock_unit * self.along(self.positions_of(coefs)).clocks
-            return clocks
+        return self.clocks_and_potential(coefs)[0]
 
     def potential(self, coefs: Float) -> Float:
         """`Q = βξ − Ψ̂`."""
+        return self.clocks_and_potential(coefs)[1]
+
+    def clocks_and_potential(self, coefs: Float) -> tuple[Float, Float]:
+        """Both from one inversion."""
         positions = self.positions_of(coefs)
         with np.errstate(over="ignore", invalid="ignore"):
-            pairing = coefs * (self.clock_unit * self.along(positions).clocks)
-            linear = np.where(np.asarray(coefs) == 0, 0.0, pairing)
-            return np.asarray(linear - self.conjugates_at(positions))
+            clocks: Float = self.clock_unit * self.along(positions).clocks
+            linear = np.where(np.asarray(coefs) == 0, 0.0, coefs * clocks)
+            return clocks, np.asarray(linear - self.conjugates_at(positions))

@@ -1,17 +1,24 @@
-"""Mirror map of the depth-2 diagonal network: both layers are exponentials of the clock.
+"""Mirror map of networks of degree 2: the parameters are exponentials of the clock.
 
 For `β = a·b` the sum and the difference of the layers run exponentially in the clock,
 `a + b = (a₀+b₀)e^ξ` and `a − b = (a₀−b₀)e^−ξ`. With `P = |a₀+b₀|/2` and `M = |a₀−b₀|/2`, the
 layer that starts smaller in modulus (turned by the sign of the other) and the larger one are
 
-    v = Pe^ξ − Me^−ξ,   w = Pe^ξ + Me^−ξ,   β = Ψ(ξ) = vw,   Ψ' = v² + w²,   Ψ̂ = ½v².
+    v = Pe^rξ − Me^−rξ,   w = Pe^rξ + Me^−rξ,   β = Ψ(ξ) = vw,   Ψ' = r(v² + w²),   Ψ̂ = v²/(2r)
 
-With `Δ = w² − v² = 4PM = |a₀² − b₀²|` and `c = log(P/M)` this is `½Δ sinh(2ξ + c)`, and
+at the rate r = 1. Other networks of degree 2 have the same map:
 
-    Q'(β) = ½ asinh(2β/Δ) − ½c,    Q(β) = βQ'(β) − ½(√(β² + Δ²/4) − Δ/2),
+    β = u²            P = |u₀|, M = 0          r = 2
+    β = u² − w²       P = |u₀|, M = |w₀|       r = 2
+    β = u₊v₊ − u₋v₋   P² = ¼[(u₊+v₊)² + (u₋−v₋)²], M² = ¼[(u₊−v₊)² + (u₋+v₋)²]   r = 1
 
-which is (20) of Labarrière et al. with its prefactor corrected from ½ to ¼. Where the layers tie
-in modulus, P or M is zero and the map covers a half-line only.
+With `Δ = w² − v² = 4PM` (`|a₀² − b₀²|` for the diagonal network) and `c = log(P/M)` this is
+`½Δ sinh(2rξ + c)`, and
+
+    Q'(β) = (asinh(2β/Δ) − c)/(2r),    Q(β) = βQ'(β) − (√(β² + Δ²/4) − Δ/2)/(2r),
+
+which for r = 1 is (20) of Labarrière et al. with its prefactor corrected from ½ to ¼. Where P or M
+is zero (the diagonal network's layers tie in modulus) the map covers a half-line only.
 """
 
 from dataclasses import dataclass, replace
@@ -25,8 +32,9 @@ from limitpoint.mirror.growth import GrowthTimes
 
 __all__ = ["ExponentialMap"]
 
-# Below this clock the change from the start is computed as such (by expm1), so that nothing is
-# lost when the start is far larger than the change; above it the two forms are equally accurate.
+# Below this clock, times r, the change from the start is computed as such (by expm1), so that
+# nothing is lost when the start is far larger than the change; above it the two forms are equally
+# accurate.
 SMALL_CLOCK = 0.5
 
 # exp of this is still a normal number, to full precision.
@@ -38,20 +46,23 @@ LARGE_ARGUMENT = 350.0
 
 @dataclass(frozen=True, eq=False)
 class ExponentialMap(MirrorMap):
-    """Mirror map of the depth-2 diagonal network, in log coordinates at any scale.
+    """Mirror map of a network of degree 2, in log coordinates at any scale.
 
     Parameters
     ----------
     plus, minus
-        `P` and `M` of the direction; zero where the layers tie.
+        `P` and `M` of the direction; zero where the map covers a half-line.
     smaller
-        `v` of the direction: the smaller layer times the sign of the larger one.
+        `v` of the direction (for the diagonal network the smaller layer, times the sign of the
+        larger one).
     start
-        The direction's own coefficients `a·b`.
+        The direction's own coefficients `vw`.
     log_plus, log_minus
         Logarithms of P and M.
     log_scale_
         Logarithm of the scale.
+    rate
+        `r`, the growth of the logarithms of the parameters per unit of the clock.
 
     Examples
     --------
@@ -68,20 +79,43 @@ class ExponentialMap(MirrorMap):
     log_plus: Float
     log_minus: Float
     log_scale_: float
+    rate: float = 1.0
 
     @classmethod
     def from_layers(cls, a: Float, b: Float, log_scale: float) -> "ExponentialMap":
         """The map of `β = a·b` that starts at `e^log_scale` times these layers."""
-        plus, minus = np.abs(a + b) / 2, np.abs(a - b) / 2
+        return cls.from_exponentials(
+            plus=np.abs(a + b) / 2,
+            minus=np.abs(a - b) / 2,
+            smaller=np.sign(a) * np.sign(b) * np.minimum(np.abs(a), np.abs(b)),
+            start=a * b,
+            log_scale=log_scale,
+        )
+
+    @classmethod
+    def from_exponentials(
+        cls,
+        plus: Float,
+        minus: Float,
+        smaller: Float,
+        start: Float,
+        log_scale: float,
+        rate: float = 1.0,
+    ) -> "ExponentialMap":
+        """The map of `β = P²e^(2rξ) − M²e^(−2rξ)`, with `v = P − M` and `P² − M²` as exact.
+
+        Where P and M nearly cancel, v and the start must come from the layers themselves.
+        """
         with np.errstate(divide="ignore"):
             return cls(
                 plus=plus,
                 minus=minus,
-                smaller=np.sign(a) * np.sign(b) * np.minimum(np.abs(a), np.abs(b)),
-                start=a * b,
+                smaller=smaller,
+                start=start,
                 log_plus=np.log(plus),
                 log_minus=np.log(minus),
                 log_scale_=float(log_scale),
+                rate=float(rate),
             )
 
     @property
@@ -91,46 +125,52 @@ class ExponentialMap(MirrorMap):
 
     @property
     def degree(self) -> int:
-        """Two layers."""
+        """Two."""
         return 2
 
     @property
     def lower(self) -> Float:
-        """−∞, or 0 where the layers start equal."""
+        """−∞, or 0 where M is zero."""
         return np.where(self.minus == 0, 0.0, -np.inf)
 
     @property
     def upper(self) -> Float:
-        """∞, or 0 where the layers start opposite."""
+        """∞, or 0 where P is zero."""
         return np.where(self.plus == 0, 0.0, np.inf)
 
     def evaluate(self, clocks: Float) -> MirrorPoint:
-        """Coefficients `vw`, slopes `v² + w²`, conjugate `½v²`."""
+        """Coefficients `vw`, slopes `r(v² + w²)`, conjugate `v²/(2r)`."""
         with np.errstate(all="ignore"):
             log_rise, log_fall, scale = self._at_start
-            rise = np.exp(log_rise + clocks)
-            fall = np.exp(log_fall - clocks)
+            growth = self.rate * clocks
+            rise = np.exp(log_rise + growth)
+            fall = np.exp(log_fall - growth)
             w = rise + fall
-            near = scale * self._smaller_near_start(clocks)
-            v = np.where(np.abs(clocks) < SMALL_CLOCK, near, rise - fall)
+            near = scale * self._smaller_near_start(growth)
+            v = np.where(np.abs(growth) < SMALL_CLOCK, near, rise - fall)
             square = v * v
-            return MirrorPoint(coefs=v * w, slopes=square + w * w, conjugates=0.5 * square)
+            return MirrorPoint(
+                coefs=v * w,
+                slopes=self.rate * (square + w * w),
+                conjugates=(0.5 / self.rate) * square,
+            )
 
     def signs_and_logs(self, clocks: Float) -> tuple[Float, Float]:
         """Signs and log-moduli of `vw`."""
         log_rise, log_fall, _ = self._at_start
-        plus, minus = log_rise + clocks, log_fall - clocks
+        growth = self.rate * clocks
+        plus, minus = log_rise + growth, log_fall - growth
         high, low = np.maximum(plus, minus), np.minimum(plus, minus)
-        is_near, frozen = np.abs(clocks) < SMALL_CLOCK, np.isneginf(high)
+        is_near, frozen = np.abs(growth) < SMALL_CLOCK, np.isneginf(high)
         with np.errstate(all="ignore"):
-            near = self._smaller_near_start(clocks)
+            near = self._smaller_near_start(growth)
             far_log = np.where(frozen, -np.inf, high + np.log(-np.expm1(low - high)))
             log_v = np.where(is_near, np.log(np.abs(near)) + self.log_scale_, far_log)
             signs = np.sign(np.where(is_near, near, plus - minus))
         return np.where(frozen, 0.0, signs), log_v + np.logaddexp(plus, minus)
 
     def clocks(self, coefs: Float) -> Float:
-        """`½ asinh(2β/Δ) − ½c`, without cancellation when β is near its start."""
+        """`(asinh(2β/Δ) − c)/(2r)`, without cancellation when β is near its start."""
         shift = self.degree * self.log_scale_
         with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
             log_half_delta = self._log_half_delta()
@@ -150,23 +190,24 @@ class ExponentialMap(MirrorMap):
         no_plus, no_minus = self.plus == 0, self.minus == 0
         one_sided = np.where(no_minus, rising, falling)
         clocks = np.where(no_plus | no_minus, one_sided, both)
-        return np.where(no_plus & no_minus, 0.0, clocks)
+        return np.where(no_plus & no_minus, 0.0, clocks) / self.rate
 
     def potential(self, coefs: Float) -> Float:
-        """`βξ − ½(√(β² + Δ²/4) − Δ/2)` with `ξ = Q'(β)`."""
+        """`βξ − (√(β² + Δ²/4) − Δ/2)/(2r)` with `ξ = Q'(β)`."""
         with np.errstate(under="ignore", invalid="ignore", divide="ignore"):
             half_delta = np.exp(self._log_half_delta())
             # √(β²+d²) − d = β²/(√(β²+d²) + d), exact when β ≪ d.
             size = np.hypot(coefs, half_delta) + half_delta
             bend = np.where(size > 0, coefs * (coefs / size), 0.0)
             linear = np.where(coefs == 0, 0.0, coefs * self.clocks(coefs))
-        return linear - bend / 2
+        return np.asarray(linear - bend / (2 * self.rate))
 
     def growth_times(self) -> GrowthTimes:
-        """One in both directions (zhao: 1/λ of the Hessian of a·b); the unit is log(1/s)."""
+        """`1/r` in both directions (zhao: 1/λ of the Hessian, 1 for a·b); the unit is log(1/s)."""
+        time = 1 / self.rate
         return GrowthTimes(
-            t_plus=np.where(self.plus == 0, np.inf, 1.0),
-            t_minus=np.where(self.minus == 0, np.inf, 1.0),
+            t_plus=np.where(self.plus == 0, np.inf, time),
+            t_minus=np.where(self.minus == 0, np.inf, time),
             unit=-self.log_scale,
         )
 
@@ -183,9 +224,9 @@ class ExponentialMap(MirrorMap):
             float(np.exp(self.log_scale_)),
         )
 
-    def _smaller_near_start(self, clocks: Float) -> Float:
+    def _smaller_near_start(self, growth: Float) -> Float:
         """`v` at scale 1 as its start plus its change; accurate for small clocks only."""
-        near: Float = self.smaller + self.plus * np.expm1(clocks) - self.minus * np.expm1(-clocks)
+        near: Float = self.smaller + self.plus * np.expm1(growth) - self.minus * np.expm1(-growth)
         return near
 
     def _log_half_delta(self) -> Float:

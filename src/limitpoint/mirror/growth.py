@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import elliprf
 
 from limitpoint.arrays import Float
+from limitpoint.mirror.smallest_layer import smallest_layer
 
 __all__ = ["GrowthTimes", "diagonal_growth_times"]
 
@@ -56,18 +57,9 @@ def diagonal_growth_times(layers: Sequence[Float], log_scale: float) -> GrowthTi
     >>> np.allclose(times.t_plus, np.pi / (2 * alpha), rtol=1e-14)
     True
     """
-    stack = np.stack(layers)
-    depth = len(stack)
-    smallest = np.argmin(np.abs(stack), axis=0)
-    columns = np.arange(stack.shape[1])
-    signs = np.sign(stack)
-    signs[smallest, columns] = 1.0
-    v = stack[smallest, columns] * np.prod(signs, axis=0)
-    others = np.abs(stack)
-    others[smallest, columns] = np.inf
-    others = np.sort(others, axis=0)[:-1]
-    gaps = (others - np.abs(v)) * (others + np.abs(v))  # a_j² − v², without cancellation
-    tied = gaps[0] == 0
+    start = smallest_layer(layers)
+    v, gaps, tied = start.value, start.gaps, start.tied
+    depth = start.depth
     if depth == 2:
         t_plus = t_minus = np.ones_like(v)
     else:

@@ -2,5 +2,7 @@
 
 from limitpoint.networks.base import GrowthCoordinates, Network
 from limitpoint.networks.diagonal import Diagonal
+from limitpoint.networks.paired import Paired
+from limitpoint.networks.power import Power, SignedPower
 
-__all__ = ["Diagonal", "GrowthCoordinates", "Network"]
+__all__ = ["Diagonal", "GrowthCoordinates", "Network", "Paired", "Power", "SignedPower"]

@@ -30,12 +30,21 @@ class GrowthCoordinates(ABC):
     def movable(self) -> Float:
         """One for each coefficient that can move, zero for each that never will."""
 
+    @property
     @abstractmethod
-    def velocity(self, pull: Float) -> Float:
+    def log_time_unit(self) -> float:
+        """Logarithm of the unit of time of `velocity`, in which dormant coefficients move."""
+
+    @abstractmethod
+    def velocity(self, pull: Float, state: Float) -> Float:
         """Velocity of the state when the coefficients are pulled by `−∇_β loss`.
 
         Linear in the pull, which may have further axes after the first.
         """
+
+    @abstractmethod
+    def velocity_gradient(self, pull: Float, state: Float) -> Float:
+        """Derivative of the velocity in the state at a fixed pull, (dimension, dimension)."""
 
     @abstractmethod
     def coefs(self, states: Float) -> Float:
@@ -63,7 +72,12 @@ class Network(ABC):
     @property
     @abstractmethod
     def degree(self) -> int:
-        """Homogeneity L: layers times c give coefficients times c^L."""
+        """Homogeneity L: layers times c give coefficients times c^L (near 0 at least)."""
+
+    @property
+    def is_homogeneous(self) -> bool:
+        """Whether layers times c give coefficients times c^degree exactly."""
+        return True
 
     @abstractmethod
     def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
@@ -75,7 +89,16 @@ class Network(ABC):
 
     @abstractmethod
     def invariants(self, layers: Sequence[Float]) -> Float:
-        """Quantities that gradient flow conserves, stacked on a new first axis."""
+        """Quantities that gradient flow conserves, stacked on a new first axis.
+
+        Each is zero on a union of linear subspaces only, so that the set on which it keeps its
+        value is affine where it is zero, and curved elsewhere.
+        """
+
+    @property
+    def invariants_are_quadratic(self) -> bool:
+        """Whether they are quadratic forms in the layers."""
+        return True
 
     @abstractmethod
     def mirror_map(self, init: Init) -> MirrorMap | None:

@@ -12,18 +12,18 @@ from limitpoint.arrays import Float, as_whole_number
 from limitpoint.errors import NetworkError
 from limitpoint.init import Init
 from limitpoint.mirror import (
+    DeepMap,
     ExponentialMap,
     GrowthTimes,
     MirrorMap,
     diagonal_growth_times,
 )
 from limitpoint.networks.base import GrowthCoordinates, Network
+from limitpoint.networks.smallest_layer_growth import SmallestLayerGrowth
+from limitpoint.networks.sums_and_differences import SumsAndDifferences
 from limitpoint.tasks import Regression
 
 __all__ = ["Diagonal"]
-
-# exp of this is still finite.
-LARGEST_LOG = 709.0
 
 
 @dataclass(frozen=True)
@@ -72,111 +72,34 @@ class Diagonal(Network):
         return np.stack([(layer - first) * (layer + first) for layer in layers[1:]])
 
     def mirror_map(self, init: Init) -> MirrorMap | None:
-        """The exponential map at depth 2."""
-        if self.depth != 2:
-            return None
+        """The exponential map at depth 2, a map with poles beyond."""
         init.check_products(self.degree)
-        a, b = init.direction
-        return ExponentialMap.from_layers(a, b, init.log_scale)
+        if self.depth == 2:
+            a, b = init.direction
+            return ExponentialMap.from_layers(a, b, init.log_scale)
+        init.check_clocks(self.degree)
+        return DeepMap.from_layers(init.direction, init.log_scale)
 
     def layers_at(self, init: Init, clocks: Float) -> tuple[Float, ...] | None:
-        """At depth 2 the layers' sum grows as e^ξ and their difference decays as e^−ξ."""
-        if self.depth != 2:
-            return None
-        return SumsAndDifferences.of(init).layers(np.concatenate([clocks, -clocks], axis=-1))
+        """At depth 2 the layers' sum grows as e^ξ and their difference decays as e^−ξ.
+
+        At greater depth the smallest layer follows from its position, the others from it.
+        """
+        if self.depth == 2:
+            return SumsAndDifferences.of(init).layers(np.concatenate([clocks, -clocks], axis=-1))
+        mirror = DeepMap.from_layers(init.direction, init.log_scale)
+        coordinates = SmallestLayerGrowth.of(init)
+        positions = mirror.positions(clocks / mirror.clock_unit)
+        return coordinates.layers(coordinates.states_at(positions))
 
     def growth_times(self, init: Init) -> GrowthTimes | None:
         """At any depth; 1 on both sides at depth 2 (zhao: 1/λ of the Hessian of a·b)."""
         return diagonal_growth_times(init.direction, init.log_scale)
 
     def growth_coordinates(self, init: Init) -> GrowthCoordinates | None:
-        """Log-growth of the layers' sums and differences at depth 2."""
-        if self.depth != 2:
-            return None
+        """Log-growth of the layers' sums and differences at depth 2, of the smallest beyond."""
         init.check_products(self.degree)
-        return SumsAndDifferences.of(init)
-
-
-@dataclass(frozen=True, eq=False)
-class SumsAndDifferences(GrowthCoordinates):
-    """The parameters of `β = a·b` as `a + b = p₀e^w` and `a − b = r₀e^z`, state (w, z).
-
-    In these coordinates the flow reads `ẇ = u`, `ż = −u` with `u = −∇_β loss`, and
-    `β = ((a+b)² − (a−b)²)/4`.
-    """
-
-    sum_sign: Float
-    sum_log: Float
-    difference_sign: Float
-    difference_log: Float
-
-    @classmethod
-    def of(cls, init: Init) -> "SumsAndDifferences":
-        """The coordinates that start at this initialisation."""
-        a, b = init.direction
-        with np.errstate(divide="ignore"):
-            return cls(
-                sum_sign=np.sign(a + b),
-                sum_log=np.log(np.abs(a + b)) + init.log_scale,
-                difference_sign=np.sign(a - b),
-                difference_log=np.log(np.abs(a - b)) + init.log_scale,
-            )
-
-    @property
-    def dimension(self) -> int:
-        """Two numbers per coefficient."""
-        return 2 * len(self.sum_sign)
-
-    @property
-    def movable(self) -> Float:
-        """Zero where both layers start at zero."""
-        return (np.isfinite(self.sum_log) | np.isfinite(self.difference_log)).astype(np.float64)
-
-    def velocity(self, pull: Float) -> Float:
-        """`(u, −u)`."""
-        moved = (pull.T * self.movable).T
-        return np.concatenate([moved, -moved])
-
-    def coefs(self, states: Float) -> Float:
-        """`((a+b)² − (a−b)²)/4`."""
-        signs, logs = self.signs_and_logs(states)
-        with np.errstate(under="ignore"):
-            return signs * np.exp(np.minimum(logs, LARGEST_LOG))
-
-    def times_gradient(self, matrix: Float, state: Float) -> Float:
-        """The derivative is `½(a+b)²` in w and `−½(a−b)²` in z."""
-        sums, differences = self._log_squares(state)
-        with np.errstate(under="ignore", over="ignore"):
-            by_sum = 2 * np.exp(np.minimum(sums, LARGEST_LOG))
-            by_difference = 2 * np.exp(np.minimum(differences, LARGEST_LOG))
-            return np.hstack([matrix * by_sum, -matrix * by_difference])
-
-    def signs_and_logs(self, states: Float) -> tuple[Float, Float]:
-        """Of the difference of two squares, from the logarithms of both."""
-        grown, shrunk = np.split(states, 2, axis=-1)
-        high = np.maximum(*self._log_squares(states))
-        frozen = np.isneginf(high)
-        with np.errstate(invalid="ignore", divide="ignore", under="ignore"):
-            # The two logarithms are subtracted part by part: at large scale they are nearly equal.
-            gap = 2 * (grown - shrunk) + 2 * (self.sum_log - self.difference_log)
-            logs = np.where(frozen, -np.inf, high + np.log(-np.expm1(-np.abs(gap))))
-            signs = np.where(frozen, 0.0, np.sign(gap))
-        return signs, logs
-
-    def layers(self, states: Float) -> tuple[Float, ...]:
-        """Half the sum and half the difference of `a + b` and `a − b`."""
-        grown, shrunk = np.split(states, 2, axis=-1)
-        with np.errstate(under="ignore"):
-            sums = self.sum_sign * np.exp(np.minimum(self.sum_log + grown, LARGEST_LOG))
-            differences = self.difference_sign * np.exp(
-                np.minimum(self.difference_log + shrunk, LARGEST_LOG)
-            )
-        return (sums + differences) / 2, (sums - differences) / 2
-
-    def _log_squares(self, states: Float) -> tuple[Float, Float]:
-        """`log((a±b)²/4)`."""
-        grown, shrunk = np.split(states, 2, axis=-1)
-        return (
-            2 * (self.sum_log + grown) - np.log(4.0),
-            2 * (self.difference_log + shrunk) - np.log(4.0),
-        )
+        if self.depth == 2:
+            return SumsAndDifferences.of(init)
+        init.check_clocks(self.degree)
+        return SmallestLayerGrowth.of(init)

@@ -6,6 +6,7 @@ from limitpoint.theory.certificate import Certificate
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.predict import Explanation, explain, predict
 from limitpoint.theory.rates import convergence_bound
+from limitpoint.theory.scale_path import LimitPath, predict_path
 from limitpoint.theory.zhao2026 import saddles
 
 __all__ = [
@@ -13,12 +14,14 @@ __all__ = [
     "Condition",
     "Explanation",
     "Limit",
+    "LimitPath",
     "Saddle",
     "SaddlePath",
     "Theorem",
     "convergence_bound",
     "explain",
     "predict",
+    "predict_path",
     "saddle_path",
     "saddles",
     "theorems",

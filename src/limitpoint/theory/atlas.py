@@ -56,7 +56,9 @@ class Theorem:
     conditions
         The hypotheses, evaluated on a problem.
     limit
-        The limit; None for a rate.
+        The limit of a problem; None for a rate.
+    warm_starts
+        Whether `limit` takes a second argument, what predictions at other scales have left.
     """
 
     id: str
@@ -65,7 +67,8 @@ class Theorem:
     concludes: str
     rank: int
     conditions: Callable[[Problem], Sequence[Condition]]
-    limit: Callable[[Problem], Limit] | None = None
+    limit: Callable[..., Limit] | None = None
+    warm_starts: bool = False
 
     def __repr__(self) -> str:
         return f"Theorem({self.id}: {self.citation})"

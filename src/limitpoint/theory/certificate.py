@@ -15,10 +15,10 @@ from scipy.linalg import qr
 
 from limitpoint.arrays import Float
 from limitpoint.display import number, table, to_html, to_text
-from limitpoint.mirror import MirrorMap
+from limitpoint.mirror import CurveMap, MirrorMap
 from limitpoint.tasks import Regression
 
-__all__ = ["Certificate", "certify_mirror_limit"]
+__all__ = ["Certificate", "certify_mirror_limit", "certify_weighted_least_norm", "row_space"]
 
 # Default accuracy of a certified answer, relative. Newton reaches about 1e-13 on well-conditioned
 # data; four digits are left for data whose condition number is high.
@@ -26,6 +26,9 @@ CERTIFICATE_TOLERANCE = 1e-9
 # Coefficients that end far below their start carry the start's rounding errors, some tens of eps:
 # so much of the start, relative to the tolerance, counts as part of the size of the answer.
 START_WEIGHT = 1e-5
+# Next to a pole a coefficient is compared by its clock, which must agree to 1e-13, a few hundred
+# roundings: so much of the largest clock counts as the tolerance 1e-9.
+CLOCK_WEIGHT = 1e4
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,12 @@ class Certificate:
 
 
 def certify_mirror_limit(
-    task: Regression, mirror: MirrorMap, coef: Float, clocks: Float, in_range: bool
+    task: Regression,
+    mirror: MirrorMap,
+    coef: Float,
+    clocks: Float,
+    in_range: bool,
+    basis: Float | None = None,
 ) -> Certificate:
     """Check that `coef` minimises `Σ Q_i(β_i)` among the best fits of the data.
 
@@ -87,36 +95,75 @@ def certify_mirror_limit(
     - feasibility: `Xβ = y`, relative to `‖y‖ + ‖|X||β|‖`; or, when y is out of reach, the normal
       equations `Xᵀ(y − Xβ) = 0` on the columns that can move, relative to `‖X‖ (‖y‖ + ‖|X||β|‖)`;
     - stationarity: `β = Ψ(ξ)` with ξ projected onto the row space of X (where `ξ = Xᵀν` must
-      lie), relative to the largest coefficient;
+      lie), relative to the largest coefficient; next to a pole of the map, where float64 does not
+      resolve Ψ, instead `Q'(β) = ξ` up to rounding;
     - duality gap: `Σ (Q_i(β_i) + Ψ̂_i(ξ_i) − β_iξ_i) = 0` (Fenchel–Young), relative to the sum of
-      the moduli of the terms.
+      the moduli of the terms; for maps with poles its first-order form `Σ |β_i (Q_i'(β_i) − ξ_i)|`.
+
+    `basis` are orthonormal columns spanning the row space of X, if the caller has them already.
     """
-    start = START_WEIGHT * np.abs(mirror.coefs(np.zeros_like(coef)))
-    size = _norm(task.y) + _norm(np.abs(task.X) @ (np.abs(coef) + start))
+    start = START_WEIGHT * np.abs(mirror.start_coefs())
     movable = task.X * (mirror.lower < mirror.upper)
-    residual = task.y - task.X @ coef
-    if in_range:
-        fit = {"feasibility": _relative(_norm(residual), size)}
+    fit = _fit_residuals(task, movable, coef, start, in_range)
+    basis = row_space(movable) if basis is None else basis
+    projected = basis @ (basis.T @ clocks)
+    gap = np.abs(coef - mirror.coefs(projected)) / float((np.abs(coef) + start).max() or 1.0)
+    if isinstance(mirror, CurveMap):
+        reached, primal = mirror.clocks_and_potential(coef)
+        apart = np.abs(reached - projected) / (float(np.abs(clocks).max()) or 1.0)
+        gap = np.fmin(gap, CLOCK_WEIGHT * apart)
+        lost = np.where(coef == 0, 0.0, np.abs(coef * (reached - clocks)))
+        terms = np.abs(coef * clocks) + np.abs(primal)
     else:
-        force, steepest = _norm(movable.T @ residual), float(np.linalg.norm(movable, 2))
-        fit = {"normal equations": _relative(force, steepest * size)}
-    basis = _row_space(movable)
-    gap = np.abs(coef - mirror.coefs(basis @ (basis.T @ clocks)))
-    primal, pairing = mirror.potential(coef), coef * clocks
-    conjugate = mirror.evaluate(clocks).conjugates
-    terms = np.abs(primal) + np.abs(conjugate) + np.abs(pairing)
+        primal, pairing = mirror.potential(coef), coef * clocks
+        conjugate = mirror.evaluate(clocks).conjugates
+        lost = np.abs(primal + conjugate - pairing)
+        terms = np.abs(primal) + np.abs(conjugate) + np.abs(pairing)
     return Certificate(
         {
             **fit,
-            "stationarity": _relative(float(gap.max()), float((np.abs(coef) + start).max())),
-            "duality gap": _relative(
-                float(np.abs(primal + conjugate - pairing).sum()), float(terms.sum())
-            ),
+            "stationarity": float(np.nan_to_num(gap, nan=np.inf).max()),
+            "duality gap": _relative(float(lost.sum()), float(terms.sum())),
         }
     )
 
 
-def _row_space(X: Float) -> Float:
+def certify_weighted_least_norm(
+    task: Regression, slopes: Float, coef: Float, clocks: Float, in_range: bool
+) -> Certificate:
+    """Check that `coef` minimises `½ Σ β_i²/D_i` among the best fits.
+
+    Feasibility and the normal equations as above; stationarity: `β = Dξ` with ξ projected onto the
+    row space of X; duality gap: `½Σβ²/D + ½ΣDξ² − βᵀξ`, relative to the sum of the terms.
+    """
+    fit = _fit_residuals(task, task.X * (slopes > 0), coef, np.zeros_like(coef), in_range)
+    basis = row_space(task.X * (slopes > 0))
+    gap = np.abs(coef - slopes * (basis @ (basis.T @ clocks)))
+    weights = np.divide(1.0, slopes, out=np.zeros_like(slopes), where=slopes > 0)
+    primal, conjugate = 0.5 * weights * coef**2, 0.5 * slopes * clocks**2
+    lost, terms = np.abs(primal + conjugate - coef * clocks), primal + conjugate
+    return Certificate(
+        {
+            **fit,
+            "stationarity": _relative(float(gap.max()), float(np.abs(coef).max())),
+            "duality gap": _relative(float(lost.sum()), float(terms.sum())),
+        }
+    )
+
+
+def _fit_residuals(
+    task: Regression, movable: Float, coef: Float, start: Float, in_range: bool
+) -> dict[str, float]:
+    """Feasibility, or the normal equations on the columns that can move."""
+    size = _norm(task.y) + _norm(np.abs(task.X) @ (np.abs(coef) + start))
+    residual = task.y - task.X @ coef
+    if in_range:
+        return {"feasibility": _relative(_norm(residual), size)}
+    force, steepest = _norm(movable.T @ residual), float(np.linalg.norm(movable, 2))
+    return {"normal equations": _relative(force, steepest * size)}
+
+
+def row_space(X: Float) -> Float:
     """Orthonormal columns spanning the row space of X, by pivoted QR."""
     basis, triangle, _ = qr(X.T, mode="economic", pivoting=True)
     pivots = np.abs(np.diag(triangle))

@@ -7,17 +7,24 @@ from limitpoint.networks import Diagonal
 from limitpoint.problem import Problem
 from limitpoint.theory.atlas import Condition
 
-__all__ = ["finite_scale", "is_diagonal", "listed", "smallest_layer_is_unique"]
+__all__ = ["finite_scale", "has_mirror_map", "is_diagonal", "listed", "smallest_layer_is_unique"]
 
 # A detail names at most this many coordinates.
 COORDINATES_NAMED = 5
 
 
-def is_diagonal(problem: Problem, depth: int) -> Condition:
-    """The network is diagonal, of the depth at which the mirror map is available."""
+def is_diagonal(problem: Problem) -> Condition:
+    """The network is diagonal."""
     network = problem.network
-    fits = isinstance(network, Diagonal) and network.depth == depth
-    return Condition(f"diagonal network of depth {depth}", fits, None, f"the network is {network}")
+    fits = isinstance(network, Diagonal)
+    return Condition("diagonal network", fits, None, f"the network is {network}")
+
+
+def has_mirror_map(problem: Problem) -> Condition:
+    """Every coefficient of the network moves on a curve of its own."""
+    mirror = problem.network.mirror_map(problem.init)
+    detail = f"the network is {problem.network}"
+    return Condition("every coefficient has its own clock", mirror is not None, None, detail)
 
 
 def finite_scale(problem: Problem) -> Condition:

@@ -6,20 +6,20 @@ from limitpoint.problem import Problem
 from limitpoint.theory.atlas import Condition, Theorem, register
 from limitpoint.theory.conditions import finite_scale, is_diagonal, smallest_layer_is_unique
 from limitpoint.theory.limit import Limit
-from limitpoint.theory.mirror_limit import mirror_limit
+from limitpoint.theory.mirror_limit import WarmStart, mirror_limit
 
 CITATION = "Labarrière et al. (2024), Optimization insights into deep diagonal linear networks"
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
-    network = is_diagonal(problem, depth=2)
+    network = is_diagonal(problem)
     if not network.holds:
         return (network, finite_scale(problem))
     return (network, finite_scale(problem), smallest_layer_is_unique(problem))
 
 
-def _limit(problem: Problem) -> Limit:
-    return mirror_limit(problem, THEOREM_1)
+def _limit(problem: Problem, warm: WarmStart | None = None) -> Limit:
+    return mirror_limit(problem, THEOREM_1, warm)
 
 
 THEOREM_1 = register(
@@ -36,6 +36,7 @@ THEOREM_1 = register(
         rank=20,
         conditions=_conditions,
         limit=_limit,
+        warm_starts=True,
     )
 )
 

@@ -15,6 +15,7 @@ that few steps cross hundreds of orders of magnitude.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,6 +23,7 @@ from scipy.linalg.lapack import dposv
 
 from limitpoint.arrays import Float
 from limitpoint.mirror import MirrorMap
+from limitpoint.theory.extrapolation import extrapolate
 from limitpoint.theory.whitening import Whitened
 
 __all__ = ["DualSolution", "solve_dual"]
@@ -68,20 +70,38 @@ class DualSolution:
     """The root found, in the whitened sample space."""
 
     dual: Float
+    log_scale: float
     iterations: int
     residual: float
     converged: bool
 
 
-def solve_dual(mirror: MirrorMap, data: Whitened) -> DualSolution:
-    """Solve `rows Ψ(rowsᵀν) = target`, cold where that is safe, else by continuation in scale."""
+def solve_dual(
+    mirror: MirrorMap, data: Whitened, near: Sequence[DualSolution] = ()
+) -> DualSolution:
+    """Solve `rows Ψ(rowsᵀν) = target`, cold where that is safe, else by continuation in scale.
+
+    Solutions at other scales, if there are some, tell where to look; the last one is where the
+    continuation starts, if its scale is larger.
+    """
     newton = _Newton(data)
     cold = np.zeros(data.rows.shape[0])
     if newton.target_norm == 0.0 and mirror.log_scale != 0.0:
         # Nothing but the scale sets the size of the coefficients: solve at scale 1, rescale.
         unit = solve_dual(mirror.at_log_scale(0.0), data)
         stretch = math.exp((2 - mirror.degree) * mirror.log_scale)
-        return replace(unit, dual=stretch * unit.dual)
+        return replace(unit, dual=stretch * unit.dual, log_scale=mirror.log_scale)
+    if near:
+        scales = [solution.log_scale for solution in near]
+        guess = extrapolate(scales, [solution.dual for solution in near], mirror.log_scale)
+        point = _Point(newton, mirror, guess)
+        close = point.misfit <= PREDICTION_TOLERANCE * newton.target_norm
+        if not close and near[-1].log_scale >= mirror.log_scale:
+            point = newton.follow(mirror, near[-1].log_scale, near[-1].dual)
+        point, converged = newton.minimise(point, RESIDUAL_TOLERANCE)
+        if converged:
+            return newton.finish(point, data, converged)
+        newton.allowed = newton.iterations + MAX_ITERATIONS
     natural = _natural_log_scale(mirror, data)
     converged = False
     if mirror.log_scale >= natural - COLD_START_LOG_GAP:
@@ -92,8 +112,7 @@ def solve_dual(mirror: MirrorMap, data: Whitened) -> DualSolution:
         above = max(natural, mirror.log_scale + COLD_START_LOG_GAP)
         point = newton.follow(mirror, above, cold)
         point, converged = newton.minimise(point, RESIDUAL_TOLERANCE)
-    point = newton.polish(point, data.singular_values)
-    return DualSolution(point.dual, newton.iterations, point.residual, converged)
+    return newton.finish(point, data, converged)
 
 
 def _natural_log_scale(mirror: MirrorMap, data: Whitened) -> float:
@@ -143,6 +162,12 @@ class _Newton:
             weights = np.where(falling, weights / 2, 1.0)
             point = following
         return point, False
+
+    def finish(self, point: "_Point", data: Whitened, converged: bool) -> DualSolution:
+        """The last digits, and the result."""
+        point = self.polish(point, data.singular_values)
+        log_scale = point.mirror.log_scale
+        return DualSolution(point.dual, log_scale, self.iterations, point.residual, converged)
 
     def polish(self, point: "_Point", singular_values: Float) -> "_Point":
         """Further full steps while they halve the misfit of the data themselves.

@@ -12,14 +12,22 @@ from rich.text import Text
 from limitpoint.display import to_html, to_text
 from limitpoint.errors import NoTheoremApplies
 from limitpoint.problem import Problem
-from limitpoint.theory import half_lines, labarriere2024, yun2021, zhao2026
+from limitpoint.theory import (
+    boundary,
+    half_lines,
+    labarriere2024,
+    lazy,
+    own_clocks,
+    yun2021,
+    zhao2026,
+)
 from limitpoint.theory.atlas import Condition, Theorem, theorems
 from limitpoint.theory.limit import Limit
 
 __all__ = ["Explanation", "explain", "predict"]
 
 # Importing a module of theorems registers them; this names the modules the atlas is made of.
-PAPERS = (half_lines, labarriere2024, yun2021, zhao2026)
+PAPERS = (boundary, half_lines, labarriere2024, lazy, own_clocks, yun2021, zhao2026)
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,17 +118,7 @@ def predict(problem: Problem) -> Limit:
     >>> lp.predict(problem).coef.round(6).tolist()
     [0.0, 0.5]
     """
-    _refuse_infinite_scale(problem)
     for theorem in theorems():
         if theorem.limit is not None and all(c.holds for c in theorem.conditions(problem)):
             return theorem.limit(problem)
     raise NoTheoremApplies(f"no theorem predicts the limit of this problem.\n{explain(problem)!r}")
-
-
-def _refuse_infinite_scale(problem: Problem) -> None:
-    """The lazy limit is predicted by other means, which are not here yet."""
-    if problem.init.log_scale == math.inf:
-        raise NotImplementedError(
-            "predict does not cover the limit of infinite initialisation (scale=inf) yet; "
-            "give a finite scale"
-        )

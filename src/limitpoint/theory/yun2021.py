@@ -8,13 +8,13 @@ from limitpoint.problem import Problem
 from limitpoint.theory.atlas import Condition, Theorem, register
 from limitpoint.theory.conditions import finite_scale, is_diagonal, listed
 from limitpoint.theory.limit import Limit
-from limitpoint.theory.mirror_limit import mirror_limit
+from limitpoint.theory.mirror_limit import WarmStart, mirror_limit
 
 CITATION = "Yun, Krishnan and Mobahi (2021), A unifying view on implicit bias"
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
-    network = is_diagonal(problem, depth=2)
+    network = is_diagonal(problem)
     if not network.holds:
         return (network, finite_scale(problem))
     *others, last = problem.init.direction
@@ -36,8 +36,8 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
     )
 
 
-def _limit(problem: Problem) -> Limit:
-    return mirror_limit(problem, COROLLARY_5)
+def _limit(problem: Problem, warm: WarmStart | None = None) -> Limit:
+    return mirror_limit(problem, COROLLARY_5, warm)
 
 
 COROLLARY_5 = register(
@@ -54,5 +54,6 @@ COROLLARY_5 = register(
         rank=30,
         conditions=_conditions,
         limit=_limit,
+        warm_starts=True,
     )
 )

@@ -1,0 +1,179 @@
+"""Growth coordinates of networks whose coefficients are sums of powers, `β = Σ_j ε_j x_j^L`.
+
+Each x_j > 0 is the modulus of a layer's entry, or of a combination of entries, that moves on its
+own: `ẋ_j = ε_j c x_j^(L−1) u` with `u = −∇_β loss` and ε_j = ±1. The state is `log(x_j/x_j(0))`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from limitpoint.arrays import Float
+from limitpoint.networks.base import GrowthCoordinates
+
+__all__ = ["GrowingTerms"]
+
+# exp of this is still finite.
+LARGEST_LOG = 709.0
+
+LARGEST = float(np.finfo(np.float64).max)
+
+# Below this growth sums are computed by their change, so that small changes of a large start
+# survive; above it the logarithms themselves are as accurate.
+SMALL_GROWTH = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class GrowingTerms(GrowthCoordinates):
+    """The parameters by the log-growth of the terms of their coefficients.
+
+    Parameters
+    ----------
+    degree
+        L.
+    speed
+        c: 1 for sums and differences of two layers, L for powers of a layer.
+    signs
+        ε, (terms, n); zero for a term that starts at zero.
+    turns
+        Signs of the combinations of layers whose moduli the terms are, (terms, n).
+    log_sizes
+        `log x(0)` of the direction, (terms, n).
+    start
+        Coefficients of the direction.
+    log_scale
+        Logarithm of the scale.
+    to_layers
+        The layers from the signed combinations.
+    """
+
+    degree: int
+    speed: float
+    signs: Float
+    turns: Float
+    log_sizes: Float
+    start: Float
+    log_scale: float
+    to_layers: Callable[[Sequence[Float]], tuple[Float, ...]]
+
+    @classmethod
+    def of(
+        cls,
+        terms: Sequence[Float],
+        sides: Sequence[int],
+        start: Float,
+        *,
+        degree: int,
+        speed: float,
+        log_scale: float,
+        to_layers: Callable[[Sequence[Float]], tuple[Float, ...]] = tuple,
+    ) -> "GrowingTerms":
+        """From combinations of the direction's layers, with `β = Σ_j sides_j · terms_j^L`."""
+        values = np.stack(terms)
+        turns = np.sign(values)
+        with np.errstate(divide="ignore"):
+            log_sizes = np.log(np.abs(values))
+        return cls(
+            degree=degree,
+            speed=speed,
+            signs=np.asarray(sides)[:, None] * np.abs(turns) * turns**degree,
+            turns=turns,
+            log_sizes=log_sizes,
+            start=start,
+            log_scale=float(log_scale),
+            to_layers=to_layers,
+        )
+
+    @property
+    def dimension(self) -> int:
+        """One number per term and coefficient."""
+        return int(self.signs.size)
+
+    @property
+    def movable(self) -> Float:
+        """Zero where every term starts at zero."""
+        return np.asarray((self.signs != 0).any(axis=0), dtype=np.float64)
+
+    @property
+    def log_time_unit(self) -> float:
+        """Velocities are per time `s^(2−L)`, in which the growth times do not depend on s."""
+        return 0.0 if self.degree == 2 else (2 - self.degree) * self.log_scale
+
+    def velocity(self, pull: Float, state: Float) -> Float:
+        """`ε c x^(L−2) u`, x in units of the scale; cut off at the largest float."""
+        growths = self._split(state)
+        power = self.degree - 2
+        with np.errstate(under="ignore", over="ignore", invalid="ignore"):
+            logs = power * (self.log_sizes + growths) if power else np.zeros_like(growths)
+            rates = self.signs * self.speed * np.exp(np.minimum(logs, LARGEST_LOG))
+            rates = np.where(self.signs == 0, 0.0, np.clip(rates, -LARGEST, LARGEST))
+            moved = [np.clip((pull.T * rate).T, -LARGEST, LARGEST) for rate in rates]
+        return np.concatenate(moved)
+
+    def velocity_gradient(self, pull: Float, state: Float) -> Float:
+        """At a fixed pull each velocity depends on its own growth only, as `e^((L−2)·growth)`."""
+        with np.errstate(over="ignore"):
+            slopes = (self.degree - 2) * self.velocity(pull, state)
+        return np.diag(np.clip(slopes, -LARGEST, LARGEST))
+
+    def coefs(self, states: Float) -> Float:
+        """`Σ_j ε_j x_j^L`."""
+        signs, logs = self.signs_and_logs(states)
+        with np.errstate(under="ignore"):
+            return np.asarray(signs * np.exp(np.minimum(logs, LARGEST_LOG)))
+
+    def times_gradient(self, matrix: Float, state: Float) -> Float:
+        """The derivative in the growth of a term is `L ε_j x_j^L`."""
+        logs = self.degree * (self.log_sizes + self.log_scale + self._split(state))
+        with np.errstate(under="ignore", over="ignore"):
+            slopes = self.degree * self.signs * np.exp(np.minimum(logs, LARGEST_LOG))
+            slopes = np.clip(slopes, -LARGEST, LARGEST)
+            return np.hstack([np.clip(matrix * slope, -LARGEST, LARGEST) for slope in slopes])
+
+    def signs_and_logs(self, states: Float) -> tuple[Float, Float]:
+        """Of the difference of what rises and what falls, from the logarithms of both."""
+        growths = self.degree * self._split(states)
+        with np.errstate(all="ignore"):
+            rising, falling = self._log_start(1), self._log_start(-1)
+            risen, fallen = self._log_growth(growths, 1), self._log_growth(growths, -1)
+            high = np.maximum(rising + risen, falling + fallen) + self.degree * self.log_scale
+            gap = self._start_gap(rising, falling) + (risen - fallen)
+            logs = high + np.log(-np.expm1(-np.abs(gap)))
+        frozen = self.movable == 0
+        return np.where(frozen, 0.0, np.sign(gap)), np.where(frozen, -np.inf, logs)
+
+    def layers(self, states: Float) -> tuple[Float, ...]:
+        """The layers that have these combinations."""
+        logs = self.log_sizes + self.log_scale + self._split(states)
+        with np.errstate(under="ignore"):
+            values = self.turns * np.exp(np.minimum(logs, LARGEST_LOG))
+        return self.to_layers(list(np.moveaxis(values, -2, 0)))
+
+    def _split(self, states: Float) -> Float:
+        """States by term, (…, terms, n)."""
+        return states.reshape(*states.shape[:-1], *self.signs.shape)
+
+    def _log_start(self, side: int) -> Float:
+        """Logarithm of the sum of the terms of one side at the start, at scale 1."""
+        logs = np.where(self.signs == side, self.degree * self.log_sizes, -np.inf)
+        return np.asarray(np.logaddexp.reduce(logs, axis=0))
+
+    def _log_growth(self, growths: Float, side: int) -> Float:
+        """Logarithm of that sum relative to its start; 0 where there is nothing on that side."""
+        there = self.signs == side
+        log_total = self._log_start(side)
+        log_shares = np.where(there, self.degree * self.log_sizes - log_total, -np.inf)
+        growths = np.where(there, growths, 0.0)
+        changes = np.expm1(np.minimum(growths, SMALL_GROWTH))
+        near = np.log1p((np.exp(log_shares) * changes).sum(axis=-2))
+        far = np.logaddexp.reduce(log_shares + growths, axis=-2)
+        is_near = (np.abs(growths) < SMALL_GROWTH).all(axis=-2)
+        return np.where(there.any(axis=0), np.where(is_near, near, far), 0.0)
+
+    def _start_gap(self, rising: Float, falling: Float) -> Float:
+        """`rising − falling`, from the start itself where the two nearly cancel."""
+        gap = rising - falling
+        near = np.log1p(self.start / np.exp(falling))
+        # Neither a tiny direction's underflow nor a large ratio is of use to log1p.
+        return np.where((np.abs(gap) < SMALL_GROWTH) & np.isfinite(near), near, gap)

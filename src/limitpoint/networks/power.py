@@ -1,0 +1,236 @@
+"""Power networks, `β = u^L` and `β = u^L − w^L`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from limitpoint.arrays import Float, as_whole_number
+from limitpoint.errors import NetworkError
+from limitpoint.init import Init
+from limitpoint.mirror.base import MirrorMap
+from limitpoint.mirror.exponential import ExponentialMap
+from limitpoint.mirror.growth import GrowthTimes
+from limitpoint.mirror.power import PowerMap
+from limitpoint.networks.base import GrowthCoordinates, Network
+from limitpoint.networks.growing_terms import GrowingTerms
+from limitpoint.networks.single_output import feature_shape
+from limitpoint.tasks import Regression
+
+__all__ = ["Power", "SignedPower"]
+
+
+@dataclass(frozen=True)
+class Power(Network):
+    """A network whose coefficients are powers of its one layer, `β = u^L`.
+
+    A coefficient keeps its sign: never negative at even depth, of the sign of u at odd depth, and
+    zero for ever where u starts at zero.
+
+    Parameters
+    ----------
+    depth
+        The power L, at least 2. The layer is u, of shape (n,).
+
+    References
+    ----------
+    Labarrière et al. 2024, appendix A.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Power(depth=3).coef([np.array([1.0, -2.0])]).tolist()
+    [1.0, -8.0]
+    """
+
+    depth: int = 2
+
+    def __post_init__(self) -> None:
+        depth = as_whole_number(self.depth, 2, "depth", NetworkError)
+        object.__setattr__(self, "depth", depth)
+
+    @property
+    def degree(self) -> int:
+        """The depth."""
+        return self.depth
+
+    def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
+        """One layer with one entry per feature."""
+        return (feature_shape(task, "power"),)
+
+    def coef(self, layers: Sequence[Any]) -> Any:
+        """`u^L`."""
+        return layers[0] ** self.depth
+
+    def invariants(self, layers: Sequence[Float]) -> Float:
+        """None: each coordinate has a single parameter. The first axis has length zero."""
+        return np.empty((0, *np.shape(layers[0])))
+
+    def mirror_map(self, init: Init) -> MirrorMap | None:
+        """One exponential at depth 2, a power of the distance to its pole beyond."""
+        _check(init, self.depth)
+        return _map_of(init.direction[0], None, self.depth, init.log_scale)
+
+    def layers_at(self, init: Init, clocks: Float) -> tuple[Float, ...] | None:
+        """`u` from `u^(2−L)`, which is linear in the clock (`log u` at depth 2)."""
+        return _layers_at(self._terms(init), clocks)
+
+    def growth_times(self, init: Init) -> GrowthTimes | None:
+        """The clock that takes a coefficient to infinity; ½ in units of log(1/s) at depth 2."""
+        return _map_of(init.direction[0], None, self.depth, init.log_scale).growth_times()
+
+    def growth_coordinates(self, init: Init) -> GrowthCoordinates | None:
+        """The log-growth of u."""
+        _check(init, self.depth)
+        return self._terms(init)
+
+    def _terms(self, init: Init) -> GrowingTerms:
+        return GrowingTerms.of(
+            init.direction,
+            sides=[1],
+            start=self.coef(init.direction),
+            degree=self.depth,
+            speed=self.depth,
+            log_scale=init.log_scale,
+        )
+
+
+@dataclass(frozen=True)
+class SignedPower(Network):
+    """A network whose coefficients are differences of powers, `β = u^L − w^L`.
+
+    At even depth, and at odd depth where u and w start with one sign, a coefficient can take both
+    signs. At odd depth with opposite signs, or where one of the two starts at zero, it keeps its
+    sign; where both start at zero, it never moves.
+
+    Parameters
+    ----------
+    depth
+        The power L, at least 2. The layers are u and w, of shape (n,).
+
+    References
+    ----------
+    Woodworth et al. 2020, *Kernel and rich regimes in overparametrized models*, section 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> SignedPower(depth=3).coef([np.array([2.0]), np.array([1.0])]).tolist()
+    [7.0]
+    """
+
+    depth: int = 2
+
+    def __post_init__(self) -> None:
+        depth = as_whole_number(self.depth, 2, "depth", NetworkError)
+        object.__setattr__(self, "depth", depth)
+
+    @property
+    def degree(self) -> int:
+        """The depth."""
+        return self.depth
+
+    def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
+        """Two layers with one entry per feature."""
+        return (feature_shape(task, "signed power"),) * 2
+
+    def coef(self, layers: Sequence[Any]) -> Any:
+        """`u^L − w^L`."""
+        u, w = layers
+        return u**self.depth - w**self.depth
+
+    def invariants(self, layers: Sequence[Float]) -> Float:
+        """`uw` at depth 2, beyond it the angle whose cotangent is `u^(2−L) + w^(2−L)`.
+
+        That sum is conserved but infinite where a layer is zero, and its inverse is infinite where
+        it vanishes (odd depth, u = −w); the angle of `(u^k + w^k, (uw)^k)`, k = L − 2, is neither.
+        """
+        u, w = layers
+        power = self.depth - 2
+        if power == 0:
+            return np.asarray(u * w)[None]
+        # Adding zero turns −0 into 0, which the angle would tell apart.
+        return np.arctan2((u * w) ** power + 0.0, u**power + w**power)[None]
+
+    @property
+    def invariants_are_quadratic(self) -> bool:
+        """At depth 2."""
+        return self.depth == 2
+
+    def mirror_map(self, init: Init) -> MirrorMap | None:
+        """The exponential map at depth 2, a map with a pole on each side beyond."""
+        _check(init, self.depth)
+        u, w = init.direction
+        return _map_of(u, w, self.depth, init.log_scale)
+
+    def layers_at(self, init: Init, clocks: Float) -> tuple[Float, ...] | None:
+        """As for `Power`, u at the clock and w at the clock's opposite."""
+        return _layers_at(self._terms(init), clocks)
+
+    def growth_times(self, init: Init) -> GrowthTimes | None:
+        """The clocks that take a coefficient to ±infinity; ½ of log(1/s) at depth 2."""
+        u, w = init.direction
+        return _map_of(u, w, self.depth, init.log_scale).growth_times()
+
+    def growth_coordinates(self, init: Init) -> GrowthCoordinates | None:
+        """The log-growth of u and of w."""
+        _check(init, self.depth)
+        return self._terms(init)
+
+    def _terms(self, init: Init) -> GrowingTerms:
+        u, w = init.direction
+        return GrowingTerms.of(
+            [u, w],
+            sides=[1, -1],
+            start=_difference_of_powers(u, w, self.depth),
+            degree=self.depth,
+            speed=self.depth,
+            log_scale=init.log_scale,
+        )
+
+
+def _check(init: Init, depth: int) -> None:
+    """Whether float64 holds the coefficients and, where the clocks have a unit, that unit."""
+    init.check_products(depth)
+    if depth > 2:
+        init.check_clocks(depth)
+
+
+def _map_of(u: Float, w: Float | None, depth: int, log_scale: float) -> MirrorMap:
+    """The mirror map of `u^L − w^L`."""
+    if depth > 2:
+        return PowerMap.from_layers(u, w, depth, log_scale)
+    plus = np.abs(u)
+    minus = np.zeros_like(u) if w is None else np.abs(w)
+    smaller = plus - minus
+    return ExponentialMap.from_exponentials(
+        plus, minus, smaller, smaller * (plus + minus), log_scale, rate=2.0
+    )
+
+
+def _difference_of_powers(u: Float, w: Float, depth: int) -> Float:
+    """`u^L − w^L` by its factor `u − w`, so that nothing cancels but the entries themselves."""
+    sums = sum(u**i * w ** (depth - 1 - i) for i in range(depth))
+    same_sign: Float = (u - w) * sums
+    # With opposite signs the sum alternates; then the powers are to be taken as they are, or by
+    # the moduli, which at even depth give the same difference.
+    if depth % 2 == 0:
+        a, b = np.abs(u), np.abs(w)
+        return np.asarray((a - b) * sum(a**i * b ** (depth - 1 - i) for i in range(depth)))
+    return np.where(u * w > 0, same_sign, u**depth - w**depth)
+
+
+def _layers_at(terms: GrowingTerms, clocks: Float) -> tuple[Float, ...]:
+    """`log x = log x(0) + cεξ` at depth 2, `x^−k = x(0)^−k − kcεξ` with k = L − 2 beyond."""
+    power = terms.degree - 2
+    turned = terms.signs * terms.speed * np.asarray(clocks)[..., None, :]
+    if power == 0:
+        growths = turned
+    else:
+        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+            # Real clocks times s^(L−2) are clocks of the direction.
+            rates = power * np.exp(power * (terms.log_sizes + terms.log_scale))
+            used = np.where(terms.signs == 0, 0.0, np.minimum(rates * turned, 1.0))
+            growths = -np.log1p(-used) / power
+    return terms.layers(growths.reshape(*growths.shape[:-2], -1))

@@ -1,0 +1,88 @@
+"""The limit of infinite initialisation: a linear map, and a weighted ℓ2 norm as its potential."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from limitpoint.problem import Problem
+from limitpoint.status import Status
+from limitpoint.theory.atlas import Condition, Theorem, register
+from limitpoint.theory.certificate import certify_weighted_least_norm
+from limitpoint.theory.conditions import listed
+from limitpoint.theory.limit import Limit
+from limitpoint.theory.whitening import whiten
+
+
+def _conditions(problem: Problem) -> Sequence[Condition]:
+    network, init = problem.network, problem.init
+    infinite = init.log_scale == np.inf
+    scale = Condition("scale infinite", infinite, None, f"log_scale is {init.log_scale:g}")
+    homogeneous = Condition(
+        "coefficients homogeneous in the layers",
+        network.is_homogeneous,
+        None,
+        f"the network is {network}",
+    )
+    if not (scale.holds and homogeneous.holds):
+        return (scale, homogeneous)
+    start = np.abs(network.coef(init.direction))
+    moved = start != 0
+    detail = f"not zero: {listed(moved)}" if moved.any() else "all are zero"
+    zero = Condition(
+        "coefficients start at zero", not bool(moved.any()), -float(start.max()), detail
+    )
+    return (scale, homogeneous, zero)
+
+
+def _limit(problem: Problem) -> Limit:
+    task, network = problem.task, problem.network
+    mirror = network.mirror_map(problem.init.at_scale(1.0))
+    if mirror is None:
+        raise TypeError(f"{network} has no mirror map")
+    slopes = mirror.slopes(np.zeros(task.n_features))
+    roots = np.sqrt(slopes)
+    data = whiten(task.X * roots, task.y)
+    # β = √D z, z the least norm solution of X√D z = y; the clocks are z/√D.
+    scaled = data.target @ data.rows
+    coef = roots * scaled
+    dual = data.sample_dual(data.target)
+    clocks = task.X.T @ dual
+    certificate = certify_weighted_least_norm(task, slopes, coef, clocks, data.in_range)
+    reached = Status.CONVERGED if data.in_range else Status.LEAST_SQUARES
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.abs(coef))
+    return Limit(
+        coef=coef,
+        signs=np.sign(coef),
+        log_abs_coef=logs,
+        clocks=clocks,
+        dual=dual,
+        theorem=LAZY,
+        potential=0.5 * float(scaled @ scaled),
+        certificate=certificate,
+        status=reached if certificate.ok else Status.NOT_CERTIFIED,
+        iterations=0,
+    )
+
+
+LAZY = register(
+    Theorem(
+        id="limitpoint.lazy",
+        citation=(
+            "limitpoint; for equal layers and a zero last one Yun, Krishnan and Mobahi (2021), "
+            "Corollary 5, α → ∞"
+        ),
+        statement=(
+            "If the coefficients start at zero, training from layers scaled by s → ∞ ends at "
+            "argmin ½ Σ β_i²/D_i among the best fits, D_i the squared norm of the coefficient's "
+            "gradient in its parameters at the direction (for equal layers w̄ and a zero last one "
+            "D = w̄^{2L−2}): the clocks needed vanish as s^{2−2L}, so that the map is linear. "
+            "Coefficients that start elsewhere grow with s, and have no limit. Clocks and duals "
+            "are in units of s^{2−2L}."
+        ),
+        concludes="limit",
+        rank=7,
+        conditions=_conditions,
+        limit=_limit,
+    )
+)

@@ -1,0 +1,158 @@
+"""The limit as a function of the scale of the initialisation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from limitpoint.arrays import Float, read_only
+from limitpoint.display import number, table, to_html, to_text
+from limitpoint.errors import InitError
+from limitpoint.problem import Problem
+from limitpoint.theory.atlas import Theorem, theorems
+from limitpoint.theory.limit import Limit
+from limitpoint.theory.mirror_limit import WarmStart
+from limitpoint.theory.predict import predict
+
+__all__ = ["LimitPath", "predict_path"]
+
+# A printed table shows this many scales and this many coefficients, the largest at the end.
+ROWS_SHOWN = 12
+COEFS_SHOWN = 4
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LimitPath:
+    """Limits of one problem at several scales.
+
+    Attributes
+    ----------
+    scales
+        The scales, as given.
+    limits
+        The limit at each of them, with its own theorem, certificate and status.
+    """
+
+    scales: Float
+    limits: tuple[Limit, ...]
+
+    def __post_init__(self) -> None:
+        read_only(self.scales)
+
+    @property
+    def coefs(self) -> Float:
+        """Coefficients, scales × n."""
+        return np.stack([limit.coef for limit in self.limits])
+
+    @property
+    def iterations(self) -> int:
+        """Newton steps in all."""
+        return sum(limit.iterations for limit in self.limits)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every limit is certified."""
+        return all(limit.certificate.ok for limit in self.limits)
+
+    def to_xarray(self) -> xr.Dataset:
+        """As a labelled data set along the scale."""
+        return xr.concat(
+            [limit.to_xarray().drop_attrs() for limit in self.limits],
+            dim=xr.Variable("scale", self.scales),
+        ).assign(
+            certificate=("scale", [limit.certificate.worst for limit in self.limits]),
+            potential=("scale", [limit.potential for limit in self.limits]),
+            theorem=("scale", [limit.theorem.id for limit in self.limits]),
+            status=("scale", [limit.status.name for limit in self.limits]),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain Python values."""
+        return {
+            "scales": self.scales.tolist(),
+            "limits": [limit.to_dict() for limit in self.limits],
+        }
+
+    def __rich__(self) -> Any:
+        rows = np.unique(np.linspace(0, len(self.limits) - 1, ROWS_SHOWN).astype(int))
+        coefs = self.coefs
+        features = np.sort(np.argsort(-np.abs(coefs).max(axis=0), kind="stable")[:COEFS_SHOWN])
+        body = [
+            (
+                number(self.scales[r]),
+                *(f"{coefs[r, i]:.6g}" for i in features),
+                number(self.limits[r].certificate.worst),
+            )
+            for r in rows
+        ]
+        columns = ("scale", *(f"β[{i}]" for i in features), "certificate")
+        title = f"Limits at {len(self.limits)} scales, {coefs.shape[1]} coefficients"
+        return table(title, columns, body)
+
+    def __repr__(self) -> str:
+        return to_text(self.__rich__())
+
+    def _repr_html_(self) -> str:
+        return to_html(repr(self))
+
+
+def predict_path(problem: Problem, scales: ArrayLike) -> LimitPath:
+    """Predict the limits of one problem at several scales, each solved from its neighbour.
+
+    Parameters
+    ----------
+    problem
+        Network, direction of the initialisation, and task; its own scale is not used.
+    scales
+        Numbers in [0, ∞], in any order.
+
+    Examples
+    --------
+    >>> import limitpoint as lp
+    >>> task = lp.Regression([[1.0, 2.0]], [1.0])
+    >>> network = lp.Diagonal(depth=3)
+    >>> problem = lp.Problem(network, lp.Init.zero_last(network, task), task)
+    >>> lp.predict_path(problem, [0.0, 1e-3, 1.0, float("inf")]).coefs.round(4).tolist()
+    [[0.0, 0.5], [0.0, 0.5], [0.1756, 0.4122], [0.2, 0.4]]
+    """
+    values = _checked(scales)
+    limits: dict[int, Limit] = {}
+    warm = WarmStart()
+    chosen: Theorem | None = None
+    # Downwards: at large scales the problem is close to linear.
+    for i in sorted(range(len(values)), key=lambda i: -values[i]):
+        here = replace(problem, init=problem.init.at_scale(float(values[i])))
+        if chosen is None and here.init.is_finite:
+            chosen = _warm_theorem(here)
+        if chosen is not None and chosen.limit is not None and here.init.is_finite:
+            limits[i] = chosen.limit(here, warm)
+        else:
+            limits[i] = predict(here)
+    return LimitPath(values, tuple(limits[i] for i in range(len(values))))
+
+
+def _warm_theorem(problem: Problem) -> Theorem | None:
+    """The strongest theorem that applies, if it takes warm starts.
+
+    Of the conditions only that on the scale depends on it, so it applies at every finite scale.
+    """
+    for theorem in theorems():
+        if theorem.limit is not None and all(c.holds for c in theorem.conditions(problem)):
+            return theorem if theorem.warm_starts else None
+    return None
+
+
+def _checked(scales: ArrayLike) -> Float:
+    rule = "scales must hold numbers in [0, inf]"
+    if isinstance(scales, Sequence) and len(scales) == 0:
+        raise InitError(f"{rule}; it is empty")
+    try:
+        values = np.array(scales, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InitError(f"{rule}; it is {scales!r}") from None
+    if values.ndim != 1 or values.size == 0 or not (values >= 0).all():
+        raise InitError(f"{rule}, in one dimension; it is {scales!r}")
+    return values
