@@ -16,7 +16,8 @@ from limitpoint.dynamics import (
     train,
 )
 from limitpoint.init import Init
-from limitpoint.networks import Diagonal, Paired, Power, SignedPower
+from limitpoint.mirror import GrowthTimes
+from limitpoint.networks import Diagonal, Paired, Power, SignedPower, growth_times
 from limitpoint.problem import Problem
 from limitpoint.problem_file import load_problem, save_problem
 from limitpoint.status import Status
@@ -49,6 +50,7 @@ __all__ = [
     "Condition",
     "Diagonal",
     "Explanation",
+    "GrowthTimes",
     "Init",
     "Limit",
     "LimitPath",
@@ -72,6 +74,7 @@ __all__ = [
     "examples",
     "explain",
     "flow",
+    "growth_times",
     "load_problem",
     "plot",
     "predict",

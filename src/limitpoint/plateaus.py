@@ -18,7 +18,7 @@ from limitpoint.arrays import Float
 from limitpoint.dynamics import SampleSpace, flow
 from limitpoint.mirror import MirrorMap
 from limitpoint.problem import Problem
-from limitpoint.sensitivity import SAFETY
+from limitpoint.sensitivity import ACCUMULATION, SAFETY
 from limitpoint.theory import SaddlePath, saddles
 
 __all__ = ["Plateau", "compare_plateaus"]
@@ -82,8 +82,11 @@ def compare_plateaus(problem: Problem) -> tuple[tuple[Plateau, ...], int]:
     unresolved = max(path.n_saddles - 1, 0) - len(numbers)
     if not numbers:
         return (), unresolved
-    # Local errors are relative to the duals, which are as large as the time unit.
-    integration = SampleSpace().rtol * (1.0 + growth.unit)
+    # Local errors are relative to the growth so far, in logarithms: as large as log(1/scale).
+    # In sample space the duals are integrated as such; in parameter space the growth is, and the
+    # duals follow from it with the errors of all steps.
+    steps = 1.0 if mirror.resolved else ACCUMULATION
+    integration = steps * SampleSpace().rtol * (1.0 - problem.init.log_scale)
     run = flow(problem, times=np.array([expected.middle(p) for p in numbers]))
     duals = run.duals
     assert duals is not None, "a flow in sample space records its duals"
@@ -156,7 +159,7 @@ class _Expectation:
         # other. In the metric of the flow, 1/slope, the approach is monotone.
         fitted = np.linalg.pinv(self._X[:, awake]) @ (self._X[:, ~awake] * grown[~awake])
         dormant = float(np.linalg.norm(grown[~awake])) + float(np.abs(fitted).sum())
-        slopes = self._mirror.slopes(self._mirror.clocks(saddle))[awake]
+        slopes = self._mirror.slopes_of(saddle)[awake]
         spread = float(np.sqrt(slopes.max() / slopes.min()))
         return dormant / size + spread * approach if size > 0 else np.inf
 
@@ -178,6 +181,6 @@ class _Expectation:
     def _slowest_rate(self, X: Float, factor: float, saddle: Float) -> float:
         """Smallest rate of the flow of the awake coefficients, linearised at the saddle."""
         awake = saddle != 0
-        slopes = self._mirror.slopes(self._mirror.clocks(saddle))[awake]
+        slopes = self._mirror.slopes_of(saddle)[awake]
         values = np.linalg.svd(X[:, awake] * np.sqrt(slopes), compute_uv=False)
         return factor * float(values[-1]) ** 2 if awake.any() else np.inf

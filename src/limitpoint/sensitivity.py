@@ -8,14 +8,17 @@ the map or of the limit itself by at most `ε (|β| + |K||X||β|)`.
 import numpy as np
 
 from limitpoint.arrays import Float
+from limitpoint.mirror import CurveMap
 from limitpoint.problem import Problem
 from limitpoint.theory import Limit
 
-__all__ = ["EPS", "SAFETY", "Sensitivity"]
+__all__ = ["ACCUMULATION", "EPS", "SAFETY", "Sensitivity"]
 
 EPS = float(np.finfo(np.float64).eps)
 # First-order error estimates are doubled before they serve as tolerances.
 SAFETY = 2.0
+# Accumulated error of an integration, in units of its tolerance per step.
+ACCUMULATION = 100.0
 # Matrix products add a few units of rounding to those of the clocks themselves.
 ROUNDING_UNITS = 8.0
 
@@ -31,7 +34,12 @@ class Sensitivity:
         self._task = problem.task
         self.limit = limit
         self.size = float(np.linalg.norm(limit.coef)) or 1.0
-        self.longest_clock = float(np.abs(limit.clocks).max())
+        # A coefficient that vanishes, or that float64 cannot hold, says nothing about accuracy.
+        with np.errstate(invalid="ignore"):
+            grown = np.abs(mirror.growth_of(limit.coef))
+        seen = np.isfinite(grown) & (limit.coef != 0)
+        self._growth = np.where(seen, grown, 0.0)
+        self.longest_growth = float(self._growth.max())
         columns = self._task.X * (mirror.lower < mirror.upper)
         left, values, _ = np.linalg.svd(columns, full_matrices=False)
         self._range = left[:, values > max(columns.shape) * EPS * values[0]]
@@ -50,18 +58,25 @@ class Sensitivity:
         size = np.abs(self.limit.coef)
         spread = size + np.abs(gain) @ np.abs(self._range.T @ self._task.X) @ size
         relative = max(
-            map_error, self.limit.certificate.tolerance, EPS * (1.0 + self.longest_clock)
+            map_error, self.limit.certificate.tolerance, EPS * (1.0 + self.longest_growth)
         )
         moved = float(np.linalg.norm(gain @ misfit)) + relative * float(np.linalg.norm(spread))
         return SAFETY * moved / self.size
 
     def rounding_misfit(self) -> float:
-        """The misfit, relative to the fit, that rounding of the clocks at the limit can cause."""
-        slopes, clocks = self._mirror.slopes(self.limit.clocks), np.abs(self.limit.clocks)
-        noise = ROUNDING_UNITS * EPS * slopes * (1.0 + clocks)
+        """The misfit, relative to the fit, that rounding of clocks or positions can cause."""
+        noise = ROUNDING_UNITS * EPS * self._rates() * (1.0 + self._growth)
         moved = float(np.linalg.norm(np.abs(self._task.X) @ noise))
         fit = float(np.linalg.norm(self._task.X @ self.limit.coef))
         return moved / fit if fit > moved else 0.0
+
+    def _rates(self) -> Float:
+        """How fast coefficients change with their growth."""
+        if isinstance(self._mirror, CurveMap):
+            with np.errstate(all="ignore"):
+                rates = self._mirror.along(self._mirror.positions_of(self.limit.coef)).coef_rates
+            return np.nan_to_num(rates)
+        return self._mirror.slopes(self.limit.clocks)
 
     def _gain(self, coef: Float) -> Float:
         """`K` in the range of X, with every coefficient awake that is so in the run or the limit.
@@ -70,8 +85,8 @@ class Sensitivity:
         closing the run's misfit.
         """
         with np.errstate(invalid="ignore"):  # a coefficient beyond its half-line has no clock
-            reached = self._mirror.slopes(self._mirror.clocks(coef))
-        slopes = np.fmax(self._mirror.slopes(self.limit.clocks), reached)
+            reached = self._mirror.slopes_of(coef)
+            slopes = np.fmax(self._mirror.slopes_of(self.limit.coef), reached)
         roots = np.sqrt(np.where(np.isfinite(slopes), slopes, 0.0))
         gain: Float = roots[:, None] * np.linalg.pinv(self._range.T @ (self._task.X * roots))
         return gain

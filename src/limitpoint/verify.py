@@ -19,13 +19,11 @@ from limitpoint.dynamics import (
 )
 from limitpoint.plateaus import compare_plateaus
 from limitpoint.problem import Problem
-from limitpoint.sensitivity import EPS, SAFETY, Sensitivity
+from limitpoint.sensitivity import ACCUMULATION, EPS, SAFETY, Sensitivity
 from limitpoint.theory import Limit, convergence_bound, explain, predict
 
 __all__ = ["Check", "Verdict", "verify"]
 
-# Accumulated error of an integration, in units of its tolerance per step.
-ACCUMULATION = 100.0
 # A training run that misses the data by more than this has not ended yet, and cannot be compared.
 TRAINING_MISFIT = 1e-3
 
@@ -178,8 +176,8 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
         checks += _flow_checks("sample flow", flows[-1], scales, sample.misfit_tolerance, 0.0)
     parameter = ParameterSpace()
     flows.append(flow(problem, space=parameter))
-    # Local errors are relative to the growth so far, which is as large as the clocks.
-    accumulated = ACCUMULATION * parameter.rtol * (1.0 + scales.longest_clock)
+    # Local errors are relative to the growth so far, in logarithms of the parameters.
+    accumulated = ACCUMULATION * parameter.rtol * (1.0 + scales.longest_growth)
     checks += _flow_checks(
         "parameter flow", flows[-1], scales, parameter.misfit_tolerance, accumulated
     )
@@ -189,7 +187,7 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
             "parameter flow: invariant drift",
             moved.relative,
             accumulated,
-            f"{ACCUMULATION:g} rtol (1 + longest clock)",
+            f"{ACCUMULATION:g} rtol (1 + longest growth)",
         )
     )
     bound_checks, notes = _bound_checks(problem, flows[0])

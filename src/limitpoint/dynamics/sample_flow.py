@@ -11,6 +11,10 @@ from limitpoint.problem import Problem
 
 __all__ = ["flow_in_sample_space"]
 
+# Relative to clocks of the size of their unit; next to a pole, where the distance counts, the
+# tolerance is so much smaller, down to what the integrator can do.
+FINEST_RTOL = 1e-13
+
 
 def flow_in_sample_space(
     problem: Problem,
@@ -59,7 +63,7 @@ def flow_in_sample_space(
         arrived=gauge.arrived,
         t_end=t_end,
         times=times,
-        rtol=rtol,
+        rtol=max(rtol / max(1.0, float(np.exp(mirror.log_clock_unit))), FINEST_RTOL),
         atol=_absolute_tolerance(mirror, rows, target, rtol),
         max_steps=max_steps,
     )

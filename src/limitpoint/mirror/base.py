@@ -63,6 +63,11 @@ class MirrorMap(ABC):
         """
 
     @property
+    def log_clock_unit(self) -> float:
+        """Logarithm of the size of the clocks relative to their distance from a pole."""
+        return 0.0
+
+    @property
     def resolved(self) -> bool:
         """Whether float64 clocks give the coefficients, also along a flow."""
         return True
@@ -78,6 +83,14 @@ class MirrorMap(ABC):
     def slopes(self, clocks: Float) -> Float:
         """`Ψ'(ξ)`, the squared norm of the coefficient's gradient in its parameters."""
         return self.evaluate(clocks).slopes
+
+    def slopes_of(self, coefs: Float) -> Float:
+        """`Ψ'` where the coefficients are these."""
+        return self.slopes(self.clocks(coefs))
+
+    def growth_of(self, coefs: Float) -> Float:
+        """How far from the start coefficients are, in logarithms of parameters (or their clocks)."""
+        return self.clocks(coefs)
 
     @abstractmethod
     def signs_and_logs(self, clocks: Float) -> tuple[Float, Float]:

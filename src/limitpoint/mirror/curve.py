@@ -21,9 +21,9 @@ from limitpoint.mirror.base import MirrorMap, MirrorPoint
 __all__ = ["CurveMap", "CurvePoint"]
 
 # A visible coefficient stands at a distance of order 1 from its pole, and a flow resolves clocks
-# (of the size of their unit) to 1e-13 relative at best: beyond this unit it would not reach the
-# relative accuracy 1e-10.
-LONGEST_RESOLVED = float(np.log(1e3))
+# (of the size of their unit) to 1e-12 relative at tolerable cost: beyond this unit it would not
+# reach the relative accuracy 1e-10.
+LONGEST_RESOLVED = float(np.log(1e2))
 
 
 class CurvePoint(NamedTuple):
@@ -119,6 +119,17 @@ class CurveMap(MirrorMap):
     def start_coefs(self) -> Float:
         """The coefficients at position 0."""
         return self.along(np.zeros_like(self.lower)).coefs
+
+    def slopes_of(self, coefs: Float) -> Float:
+        """`Ψ'` by way of the positions, which are accurate next to a pole too."""
+        with np.errstate(all="ignore"):
+            point = self.along(self.positions_of(coefs))
+            slopes: Float = point.coef_rates / (point.clock_rates * self.clock_unit)
+        return slopes
+
+    def growth_of(self, coefs: Float) -> Float:
+        """The positions."""
+        return self.positions_of(coefs)
 
     def clocks(self, coefs: Float) -> Float:
         """`ξ = Q'(β)` by way of the positions."""

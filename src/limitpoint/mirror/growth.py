@@ -12,12 +12,15 @@ side on which it did not start is never reached.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import elliprf
 
 from limitpoint.arrays import Float
+from limitpoint.display import number, table, to_html, to_text
 from limitpoint.mirror.smallest_layer import smallest_layer
 
 __all__ = ["GrowthTimes", "diagonal_growth_times"]
@@ -28,20 +31,72 @@ NODES = 16
 PANEL_LENGTH = 2.0
 # This far beyond the largest scale the integrand is a power of x up to (√Δ/x)² = 1e-16.
 BEYOND_ALL = 1e8
+# A printed table shows this many coefficients.
+ROWS_SHOWN = 12
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GrowthTimes:
     """Growth times per unit of constant gradient, and their unit at the given scale.
 
     A coefficient whose clock reaches `t_plus · unit` (or `−t_minus · unit`) becomes visible as
     scale → 0; infinite where it can never grow with that sign. The unit is `log(1/s)` at depth 2
     and `s^(2−L)` at depth L ≥ 3.
+
+    Attributes
+    ----------
+    t_plus, t_minus
+        Growth times of the positive and of the negative side.
+    unit
+        Their unit of time.
+    lower, upper
+        Bounds that a coefficient cannot cross once it has grown.
     """
 
     t_plus: Float
     t_minus: Float
     unit: float
+    lower: Float | float = -np.inf
+    upper: Float | float = np.inf
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain Python values."""
+        return {
+            "t_plus": self.t_plus.tolist(),
+            "t_minus": self.t_minus.tolist(),
+            "unit": self.unit,
+            "lower": np.broadcast_to(self.lower, self.t_plus.shape).tolist(),
+            "upper": np.broadcast_to(self.upper, self.t_plus.shape).tolist(),
+        }
+
+    def to_xarray(self) -> xr.Dataset:
+        """As a labelled data set."""
+        shape = self.t_plus.shape
+        return xr.Dataset(
+            {
+                "t_plus": ("feature", self.t_plus),
+                "t_minus": ("feature", self.t_minus),
+                "lower": ("feature", np.broadcast_to(self.lower, shape).copy()),
+                "upper": ("feature", np.broadcast_to(self.upper, shape).copy()),
+            },
+            coords={"feature": np.arange(len(self.t_plus))},
+            attrs={"unit": self.unit},
+        )
+
+    def __rich__(self) -> Any:
+        soonest = np.argsort(np.minimum(self.t_plus, self.t_minus), kind="stable")[:ROWS_SHOWN]
+        rows = [(str(i), number(self.t_plus[i]), number(self.t_minus[i])) for i in soonest]
+        title = (
+            f"Growth times: the {len(rows)} soonest of {len(self.t_plus)}, "
+            f"in units of {number(self.unit)}"
+        )
+        return table(title, ("feature", "t⁺", "t⁻"), rows)
+
+    def __repr__(self) -> str:
+        return to_text(self.__rich__())
+
+    def _repr_html_(self) -> str:
+        return to_html(repr(self))
 
 
 def diagonal_growth_times(layers: Sequence[Float], log_scale: float) -> GrowthTimes:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from limitpoint.arrays import Float
@@ -9,7 +10,7 @@ from limitpoint.init import Init
 from limitpoint.mirror import GrowthTimes, MirrorMap
 from limitpoint.tasks import Regression
 
-__all__ = ["GrowthCoordinates", "Network"]
+__all__ = ["Assumption", "GrowthCoordinates", "Network"]
 
 
 class GrowthCoordinates(ABC):
@@ -66,6 +67,28 @@ class GrowthCoordinates(ABC):
         """The layers, as far as float64 holds them."""
 
 
+@dataclass(frozen=True)
+class Assumption:
+    """Something that a model is supposed to fulfil, checked on one initialisation.
+
+    Attributes
+    ----------
+    name
+        What must hold.
+    holds
+        Whether it does.
+    margin
+        By how much; None for a yes-or-no assumption.
+    detail
+        What was found, in words.
+    """
+
+    name: str
+    holds: bool
+    margin: float | None
+    detail: str
+
+
 class Network(ABC):
     """A network that is linear in its input: `f(x) = ⟨β(θ), x⟩`."""
 
@@ -111,6 +134,10 @@ class Network(ABC):
     @abstractmethod
     def growth_times(self, init: Init) -> GrowthTimes | None:
         """Growth times at vanishing scale, where the network has such."""
+
+    def assumptions(self, init: Init) -> tuple[Assumption, ...]:
+        """What the definition of the model supposes; empty where it supposes nothing."""
+        return ()
 
     @abstractmethod
     def growth_coordinates(self, init: Init) -> GrowthCoordinates | None:

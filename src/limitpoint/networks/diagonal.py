@@ -19,6 +19,7 @@ from limitpoint.mirror import (
     diagonal_growth_times,
 )
 from limitpoint.networks.base import GrowthCoordinates, Network
+from limitpoint.networks.single_output import feature_shape
 from limitpoint.networks.smallest_layer_growth import SmallestLayerGrowth
 from limitpoint.networks.sums_and_differences import SumsAndDifferences
 from limitpoint.tasks import Regression
@@ -55,12 +56,7 @@ class Diagonal(Network):
 
     def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
         """L layers with one entry per feature."""
-        if task.n_outputs is not None:
-            raise NetworkError(
-                f"a diagonal network has one output; y has shape {task.y.shape}. "
-                "Pass y as a vector of shape (m,)"
-            )
-        return ((task.n_features,),) * self.depth
+        return (feature_shape(task, "diagonal"),) * self.depth
 
     def coef(self, layers: Sequence[Any]) -> Any:
         """The entrywise product of the layers."""

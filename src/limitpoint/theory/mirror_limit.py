@@ -76,8 +76,9 @@ def _latest(kept: list[Solution], found: Solution) -> list[Solution]:
     """The last few converged solutions at different scales."""
     if not found.converged:
         return []
-    others: list[Solution] = [old for old in kept if old.log_scale != found.log_scale]
-    return [*others, found][-POINTS_KEPT:]
+    kept = [old for old in kept if old.log_scale != found.log_scale]
+    kept.append(found)
+    return kept[-POINTS_KEPT:]
 
 
 def mirror_limit(problem: Problem, theorem: Theorem, warm: WarmStart | None = None) -> Limit:

@@ -10,7 +10,7 @@ from limitpoint.networks import Diagonal
 from limitpoint.problem import Problem
 from limitpoint.theory.atlas import Condition, Theorem, register
 from limitpoint.theory.basis_pursuit import SaddlePath, saddle_path
-from limitpoint.theory.conditions import smallest_layer_is_unique
+from limitpoint.theory.conditions import is_diagonal, smallest_layer_is_unique
 from limitpoint.theory.limit import Limit
 
 CITATION = (
@@ -52,7 +52,9 @@ def saddles(problem: Problem) -> SaddlePath:
             f"it is {problem.init.scale:g} (0 is the limit itself)"
         )
     task = problem.task
-    path = saddle_path(task.X, task.y, growth.t_plus, growth.t_minus)
+    path = saddle_path(
+        task.X, task.y, growth.t_plus, growth.t_minus, lower=growth.lower, upper=growth.upper
+    )
     return path.in_units_of(growth.unit / task.loss_factor)
 
 
@@ -74,23 +76,30 @@ def _limit_of(problem: Problem, theorem: Theorem) -> Limit:
     )
 
 
-def _vanishing(problem: Problem) -> tuple[Condition, Condition]:
-    network, init = problem.network, problem.init
-    return (
-        Condition(
-            "diagonal network", isinstance(network, Diagonal), None, f"the network is {network}"
-        ),
-        Condition(
-            "scale zero", init.log_scale == -np.inf, None, f"log_scale is {init.log_scale:g}"
-        ),
-    )
+def _scale_zero(problem: Problem) -> Condition:
+    log_scale = problem.init.log_scale
+    return Condition("scale zero", log_scale == -np.inf, None, f"log_scale is {log_scale:g}")
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
-    network, scale = _vanishing(problem)
-    if not network.holds:
-        return (network, scale)
-    return (network, scale, smallest_layer_is_unique(problem))
+    network, scale = problem.network, _scale_zero(problem)
+    if isinstance(network, Diagonal):
+        return (is_diagonal(problem), scale, smallest_layer_is_unique(problem))
+    model = network.assumptions(problem.init)
+    covered = Condition(
+        "diagonal network, or general two-layer one (Definition 4.1)",
+        bool(model),
+        None,
+        f"the network is {network}",
+    )
+    return (covered, scale, *(Condition(**vars(assumption)) for assumption in model))
+
+
+def _conditions_on_half_lines(problem: Problem) -> Sequence[Condition]:
+    network = problem.network
+    known = network.growth_times(problem.init) is not None
+    detail = f"the network is {network}"
+    return (Condition("growth times known", known, None, detail), _scale_zero(problem))
 
 
 def _limit(problem: Problem) -> Limit:
@@ -110,7 +119,8 @@ COROLLARY_4_6 = register(
             "Algorithm 1 in order and ends at argmin Σ t_i⁺β_i⁺ + t_i⁻β_i⁻ among the best fits, "
             "with the growth times t_i^± = ∫ dx/Π_j √(x²+Δ_j) over x > ±v_i(0), v the smallest "
             "layer turned by the sign of the product of the others; at depth 2 all are 1 (minimum "
-            "ℓ1)."
+            "ℓ1). For a general two-layer network β_i = k_i(θ_i) they are 1/λ_max and −1/λ_min of "
+            "the Hessian of k_i at 0."
         ),
         concludes="limit",
         rank=25,
@@ -122,16 +132,22 @@ COROLLARY_4_6 = register(
 HALF_LINES_AT_ZERO = register(
     Theorem(
         id="limitpoint.half_lines_at_zero",
-        citation="limitpoint; extends Zhao et al. (2026), Corollary 4.6, to tied layers",
+        citation=(
+            "limitpoint; extends Zhao et al. (2026), Corollary 4.6, to tied layers, to power and "
+            "paired networks and to bounded coefficients"
+        ),
         statement=(
             "Where two layers of a coordinate tie for the smallest in modulus, its coefficient "
             "keeps its sign for ever (at zero it never moves), and the growth time of the other "
-            "side is infinite. With those growth times Corollary 4.6 holds unchanged, the limit "
-            "being a least-squares fit under sign constraints where these forbid a fit."
+            "side is infinite; likewise where β = u^L is one-sided. For u^L the growth time is "
+            "1/(L(L−2)|u|^{L−2}), at L = 2 one half; for u₊v₊ − u₋v₋ it is 1. A coefficient "
+            "bounded elsewhere keeps its bound. With those growth times Corollary 4.6 holds "
+            "unchanged, the limit being a least-squares fit under the constraints where these "
+            "forbid a fit."
         ),
         concludes="limit",
         rank=4,
-        conditions=_vanishing,
+        conditions=_conditions_on_half_lines,
         limit=_limit_on_half_lines,
     )
 )

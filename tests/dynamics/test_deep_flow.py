@@ -1,0 +1,127 @@
+"""Deep networks at small and tiny scale: plateaus, saddle times and dormant coefficients."""
+
+import numpy as np
+import pytest
+
+import limitpoint as lp
+
+
+def problem(depth, scale, seed):
+    task, network = lp.examples.zhao_eq7(), lp.Diagonal(depth)
+    return lp.Problem(network, lp.Init.random(network, task, scale, seed=seed), task)
+
+
+def half_way_times(run, path):
+    """When each entering coefficient first passes half its value at the saddle it makes."""
+    times = []
+    for p in range(1, path.n_saddles + 1):
+        for j in path.entered[p - 1]:
+            wanted = path.coefs[p][j]
+            passed = run.coefs[:, j] * np.sign(wanted) > 0.5 * abs(wanted)
+            # A coefficient that wakes again counts from its second time on.
+            late = run.times >= 0.5 * (path.times[p - 1] + path.times[p]) * path.time_unit
+            times.append(run.times[np.argmax(passed & late)])
+    return np.array(times)
+
+
+def predicted_times(path):
+    count = [len(entered) for entered in path.entered]
+    return np.repeat(path.times[1:], count) * path.time_unit
+
+
+def plateaus(given):
+    """Coefficients of flow and path half-way between the saddles, the limit left out."""
+    path = lp.saddles(given)
+    middles = (path.times[1:-1] + path.times[2:]) / 2 * path.time_unit
+    run = lp.flow(given, times=middles)
+    return run.coefs, path.coefs[1:-1]
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+class TestDepthThree:
+    def test_plateaus_and_times_at_1e_minus_4(self, seed):
+        """The acceptance list: values to 1e-6, times to 1e-3 (the lag is about the scale)."""
+        given = problem(3, 1e-4, seed)
+        found, expected = plateaus(given)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+        path, run = lp.saddles(given), lp.flow(given)
+        np.testing.assert_allclose(half_way_times(run, path), predicted_times(path), rtol=1e-3)
+
+    def test_plateaus_and_times_at_1e_minus_30(self, seed):
+        """Values to 1e-9 and times to 1e-6: here both are set by the integrator alone."""
+        given = problem(3, 1e-30, seed)
+        found, expected = plateaus(given)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+        path, run = lp.saddles(given), lp.flow(given)
+        assert run.status is lp.Status.CONVERGED
+        np.testing.assert_allclose(half_way_times(run, path), predicted_times(path), rtol=1e-6)
+
+    def test_the_limit_is_the_predicted_one(self, seed):
+        given = problem(3, 1e-30, seed)
+        limit, run = lp.predict(given), lp.flow(given)
+        # The flow stops at a misfit of 1e-10; the sensitivity here is below 10.
+        np.testing.assert_allclose(run.coef, limit.coef, rtol=0, atol=1e-9)
+        dormant = limit.coef**2 < 1e-30
+        assert dormant.any()
+        np.testing.assert_array_equal(run.signs[-1][dormant], limit.signs[dormant])
+        # Growth is integrated to 1e-10 relative, and is about 70: 100 times that.
+        np.testing.assert_allclose(
+            run.log_abs_coefs[-1][dormant], limit.log_abs_coef[dormant], rtol=0, atol=1e-6
+        )
+
+
+@pytest.mark.parametrize(("depth", "scales"), [(3, (1e-2, 3e-3, 1e-3)), (4, (0.1, 0.05, 0.02))])
+def test_the_error_of_plateaus_falls_with_the_power_of_the_depth(depth, scales):
+    """A dormant coefficient is s^L times a number set by its clock in units of s^(2−L).
+
+    The clock in the middle of a plateau does not depend on the scale, so all dormant coefficients,
+    and the shift of the awake ones that fit what these leave, scale as s^L.
+    """
+    errors = []
+    for scale in scales:
+        found, expected = plateaus(problem(depth, scale, seed=1))
+        errors.append(np.abs(found - expected).max())
+    slope = np.polyfit(np.log(scales), np.log(errors), 1)[0]
+    # Corrections are of relative order s^(L−2) (the lag), at most 0.01 here.
+    assert slope == pytest.approx(depth, abs=0.1)
+
+
+def test_times_lag_by_the_power_of_the_depth_less_two():
+    """A coefficient is visible once its clock is within O(1) of its pole, of s^(2−L) in all."""
+    scales, lags = (1e-2, 1e-3, 1e-4), []
+    for scale in scales:
+        given = problem(3, scale, seed=1)
+        path, run = lp.saddles(given), lp.flow(given)
+        ratio = half_way_times(run, path)[0] / predicted_times(path)[0]
+        lags.append(abs(ratio - 1))
+    slope = np.polyfit(np.log(scales), np.log(lags), 1)[0]
+    # The crossing is read off the integrator's steps, a few per cent of the lag apart.
+    assert slope == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.slow
+def test_depth_six_at_a_time_unit_of_1e48():
+    given = problem(6, 1e-12, seed=3)
+    limit, run = lp.predict(given), lp.flow(given)
+    assert run.status is lp.Status.CONVERGED
+    assert limit.certificate.ok
+    np.testing.assert_allclose(run.coef, limit.coef, rtol=0, atol=1e-9)
+    path = lp.saddles(given)
+    np.testing.assert_allclose(half_way_times(run, path), predicted_times(path), rtol=1e-6)
+
+
+def test_verify_passes_and_says_nothing_of_a_sample_flow_it_cannot_run():
+    verdict = lp.verify(problem(3, 1e-30, seed=1))
+    assert verdict.passed
+    assert len(verdict.flows) == 1
+    assert any(check.name.startswith("saddle") for check in verdict.checks)
+
+
+def test_sample_and_parameter_space_agree_where_clocks_are_resolved():
+    given = problem(3, 0.1, seed=1)
+    times = np.array([1.0, 5.0, 20.0, 50.0])
+    sample = lp.flow(given, times=times, space=lp.SampleSpace())
+    parameter = lp.flow(given, times=times, space=lp.ParameterSpace())
+    # 100 times the integrators' tolerance 1e-10.
+    np.testing.assert_allclose(sample.coefs, parameter.coefs, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(sample.duals, parameter.duals, rtol=1e-8, atol=1e-8)
