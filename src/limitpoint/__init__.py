@@ -17,7 +17,7 @@ from limitpoint.dynamics import (
 )
 from limitpoint.init import Init
 from limitpoint.mirror import GrowthTimes
-from limitpoint.networks import Diagonal, Paired, Power, SignedPower, growth_times
+from limitpoint.networks import Diagonal, General, Paired, Power, SignedPower, growth_times
 from limitpoint.problem import Problem
 from limitpoint.problem_file import load_problem, save_problem
 from limitpoint.status import Status
@@ -50,6 +50,7 @@ __all__ = [
     "Condition",
     "Diagonal",
     "Explanation",
+    "General",
     "GrowthTimes",
     "Init",
     "Limit",

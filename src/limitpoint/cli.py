@@ -22,15 +22,25 @@ from limitpoint import examples, plot
 from limitpoint.dynamics import GD, ParameterSpace, flow, train
 from limitpoint.errors import LimitpointError
 from limitpoint.init import Init
-from limitpoint.networks import Diagonal
+from limitpoint.networks import Diagonal, Network, growth_times
 from limitpoint.problem import Problem
-from limitpoint.problem_file import load_problem, read_data
-from limitpoint.theory import explain, predict, saddles, theorems
+from limitpoint.problem_file import INITS, NETWORKS, load_problem, make_network, read_data
+from limitpoint.tasks import Regression
+from limitpoint.theory import (
+    convergence_bound,
+    explain,
+    predict,
+    predict_path,
+    saddles,
+    theorems,
+)
 from limitpoint.verify import Verdict, verify
 
 __all__ = ["main"]
 
 FAILED, BAD_INPUT = 1, 2
+# The theorem behind the bound on the loss.
+RATE = "labarriere2024.theorem2"
 Command = Callable[..., None]
 
 app = typer.Typer(
@@ -46,10 +56,15 @@ ProblemFile = Annotated[
 ]
 XFile = Annotated[str | None, typer.Option("--X", help="Data matrix: CSV, NPY or NPZ file.")]
 YFile = Annotated[str | None, typer.Option("--y", help="Targets: CSV, NPY or NPZ file.")]
+# On the command line words are joined by hyphens, in problem files by underscores.
+KNOWN_NETWORKS = ", ".join(kind.replace("_", "-") for kind in NETWORKS)
 NetworkName = Annotated[
-    str | None, typer.Option("--network", help="Architecture: diagonal (the default).")
+    str | None,
+    typer.Option("--network", help=f"Architecture: {KNOWN_NETWORKS} (default diagonal)."),
 ]
-Depth = Annotated[int | None, typer.Option(help="Number of layers (default 2).")]
+Depth = Annotated[
+    int | None, typer.Option(help="Number of layers, or the power (default 2; not for paired).")
+]
 Scale = Annotated[float | None, typer.Option(help="Scale of the initialisation (default 1).")]
 LogScale = Annotated[
     float | None, typer.Option(help="Natural logarithm of the scale, for scales below 1e-300.")
@@ -57,6 +72,12 @@ LogScale = Annotated[
 Seed = Annotated[int | None, typer.Option(help="Seed of the random direction (default 0).")]
 ZeroLast = Annotated[
     bool, typer.Option("--zero-last", help="Start from ones, the last layer zero; no seed.")
+]
+Unbiased = Annotated[
+    bool, typer.Option("--unbiased", help="Start from layers of ones that cancel; no seed.")
+]
+Shape = Annotated[
+    float | None, typer.Option(help="Start from pairs of this shape, in (-1, 1); no seed.")
 ]
 LossFactor = Annotated[
     float | None, typer.Option(help="Factor of the loss ½‖Xβ − y‖² (default 1).")
@@ -66,8 +87,19 @@ TEnd = Annotated[float | None, typer.Option(help="End of the flow (default: conv
 Parameters = Annotated[
     bool, typer.Option("--parameters", help="Integrate in parameter space instead of sample space.")
 ]
+Bound = Annotated[
+    bool, typer.Option("--bound", help="Draw the convergence bound over the loss (with --plot).")
+]
 LearningRate = Annotated[float, typer.Option(help="Learning rate of gradient descent.")]
 Steps = Annotated[int, typer.Option(help="Number of training steps.")]
+Lowest = Annotated[float, typer.Option("--from", help="The smallest scale.")]
+Highest = Annotated[float, typer.Option("--to", help="The largest scale.")]
+Points = Annotated[int, typer.Option(help="Number of scales, evenly spaced in logarithms.")]
+Zero = Annotated[bool, typer.Option("--zero", help="Also the limit of vanishing initialisation.")]
+Infinity = Annotated[bool, typer.Option("--infinity", help="Also the lazy limit, scale infinity.")]
+
+# Options that choose the start, and the kind of start that each of them chooses.
+STARTS = {"seed": "random", "zero_last": "zero_last", "unbiased": "unbiased", "shape": "shaped"}
 
 
 # What a wrong option or argument raises; the command-line library does not export the class itself.
@@ -129,22 +161,14 @@ def _read_problem(
     log_scale: LogScale = None,
     seed: Seed = None,
     zero_last: ZeroLast = False,
+    unbiased: Unbiased = False,
+    shape: Shape = None,
     loss_factor: LossFactor = None,
 ) -> Problem:
     """The problem from its file, or from the options."""
+    options = {n: v for n, v in locals().items() if v is not None and v is not False}
     if file is not None:
-        options = {
-            "--X": X,
-            "--y": y,
-            "--network": network,
-            "--depth": depth,
-            "--scale": scale,
-            "--log-scale": log_scale,
-            "--seed": seed,
-            "--zero-last": zero_last or None,
-            "--loss-factor": loss_factor,
-        }
-        given = [name for name, value in options.items() if value is not None]
+        given = [_flag(name) for name in options if name != "file"]
         if given:
             raise LimitpointError(
                 f"{', '.join(given)} cannot go with a problem file: give one or the other, not both"
@@ -152,30 +176,55 @@ def _read_problem(
         return load_problem(file)
     if X is None or y is None:
         raise LimitpointError("give a problem file, or both --X and --y")
-    if network not in (None, "diagonal"):
-        raise LimitpointError(f"--network must be diagonal; it is {network}")
-    if zero_last and seed is not None:
-        raise LimitpointError("--seed does not go with --zero-last, whose start is not random")
-    chosen = Diagonal(depth=2 if depth is None else depth)
+    chosen = _network("diagonal" if network is None else network, depth)
     task = read_data(X, y, 1.0 if loss_factor is None else loss_factor)
-    if zero_last:
-        init = Init.zero_last(chosen, task, scale, log_scale=log_scale)
-    else:
-        init = Init.random(chosen, task, scale, seed=seed or 0, log_scale=log_scale)
-    return Problem(chosen, init, task)
+    return Problem(chosen, _init(chosen, task, options), task)
 
 
-def _on_a_problem(default_scale: float = 1.0) -> Callable[[Command], Command]:
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _network(name: str, depth: int | None) -> Network:
+    kind = name.replace("-", "_")
+    if kind not in NETWORKS:
+        raise LimitpointError(f"--network must be one of {KNOWN_NETWORKS}; it is {name}")
+    return make_network(kind, **({} if depth is None else {"depth": depth}))
+
+
+def _init(network: Network, task: Regression, options: dict[str, Any]) -> Init:
+    """The start that one of the options chooses; a random one by default."""
+    starts = [name for name in STARTS if name in options]
+    if len(starts) > 1:
+        raise LimitpointError(
+            f"{' and '.join(_flag(name) for name in starts)} do not go together: "
+            "each is a start of its own"
+        )
+    kind = INITS[STARTS[starts[0]] if starts else "random"]
+    given = {"seed": 0} if "seed" in kind.takes else {}
+    given |= {
+        name: options[name] for name in (*kind.takes, "scale", "log_scale") if name in options
+    }
+    return kind.make(network, task, **given)
+
+
+def _on_a_problem(
+    default_scale: float = 1.0, without: tuple[str, ...] = ()
+) -> Callable[[Command], Command]:
     """Give a command whose first argument is a problem the options that make one."""
 
     def decorate(command: Command) -> Command:
-        making = inspect.signature(_read_problem).parameters
+        making = {
+            name: parameter
+            for name, parameter in inspect.signature(_read_problem).parameters.items()
+            if name not in without
+        }
         _, *own = inspect.signature(command).parameters.values()
 
         @wraps(command)
         def run(**options: Any) -> None:
             made = {name: options.pop(name) for name in making}
-            if all(made[name] is None for name in ("file", "scale", "log_scale")):
+            if all(made.get(name) is None for name in ("file", "scale", "log_scale")):
                 made["scale"] = default_scale
             command(_read_problem(**made), **options)
 
@@ -202,13 +251,25 @@ def flow_command(
     problem: Problem,
     t_end: TEnd = None,
     parameters: Parameters = False,
+    bound: Bound = False,
     json_: Json = False,
     plot_: Plot = None,
 ) -> None:
     """Simulate exact gradient flow."""
+    if bound:
+        _check_bound(problem, plot_)
     trajectory = flow(problem, t_end=t_end, space=ParameterSpace() if parameters else None)
     _show(trajectory, json_)
-    _save(plot_, lambda: plot.plot_trajectory(trajectory))
+    curve = convergence_bound(problem, trajectory.times) if bound else None
+    _save(plot_, lambda: plot.plot_trajectory(trajectory, bound=curve))
+
+
+def _check_bound(problem: Problem, path: Path | None) -> None:
+    """Refuse a bound that would not be drawn, or that does not hold."""
+    if path is None:
+        raise LimitpointError("--bound needs --plot: it is drawn, not printed")
+    if RATE not in {theorem.id for theorem in explain(problem).applicable}:
+        raise LimitpointError(f"--bound: {RATE} does not apply here; see limitpoint explain")
 
 
 @app.command("train")
@@ -252,6 +313,45 @@ def saddles_command(problem: Problem, json_: Json = False, plot_: Plot = None) -
     path = saddles(problem)
     _show(path, json_)
     _save(plot_, lambda: plot.plot_saddles(path))
+
+
+@app.command("scales")
+@_on_a_problem(without=("scale", "log_scale"))
+def scales_command(
+    problem: Problem,
+    lowest: Lowest = 1e-8,
+    highest: Highest = 1e2,
+    points: Points = 60,
+    zero: Zero = False,
+    infinity: Infinity = False,
+    json_: Json = False,
+    plot_: Plot = None,
+) -> None:
+    """Predict the limit at many scales of the initialisation, from small to large."""
+    if not 0 < lowest < highest < np.inf:
+        raise LimitpointError(
+            f"--from and --to must be finite with 0 < from < to; they are {lowest:g} and "
+            f"{highest:g}. For the limits add --zero or --infinity"
+        )
+    if points < 2:
+        raise LimitpointError(f"--points must be at least 2; it is {points}")
+    between = np.geomspace(lowest, highest, points)
+    path = predict_path(problem, [*[0.0] * zero, *between, *[np.inf] * infinity])
+    _show(path, json_)
+    _save(plot_, lambda: plot.plot_path(path))
+
+
+@app.command("growth")
+@_on_a_problem(default_scale=0.0)
+def growth_command(problem: Problem, json_: Json = False) -> None:
+    """Print how long every coefficient stays dormant as the initialisation vanishes.
+
+    The scale (0 by default here) only sets the unit of time.
+    """
+    _show(growth_times(problem.network, problem.init), json_)
+    if not json_:
+        degree = problem.network.degree
+        console.print("The unit is", "log(1/s)." if degree == 2 else f"s^{2 - degree}.")
 
 
 @app.command("explain")

@@ -1,7 +1,7 @@
 """The initialisation: a direction, and how far along it the layers start."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -102,19 +102,113 @@ class Init:
         """Give every layer but the last the same `direction` (ones by default), the last zeros.
 
         The initialisation of Yun et al. (2021), Corollary 5: the coefficients start at zero.
+
+        Raises
+        ------
+        InitError
+            If the network's coefficients do not vanish with its last layer.
         """
         shapes = network.layer_shapes(task)
-        if len(set(shapes)) != 1:
+        common = _common(shapes, direction, "zero_last", network)
+        # Ones tell: a product with a zero is zero, a difference of powers or products is not.
+        if len(shapes) < 2 or _coef_at(network, shapes, [1.0] * (len(shapes) - 1) + [0.0]).any():
             raise InitError(
-                "zero_last needs a network whose layers all have one shape; "
-                f"{network} has layers of shapes {shapes}"
+                f"zero_last does not make the coefficients of {network} start at zero and then "
+                f"move; use {_starts(network, shapes)}"
             )
-        if direction is None:
-            common = np.ones(shapes[0])
-        else:
-            common = as_float_array(direction, "direction", InitError, ndim=(1, 2))
         layers = [common] * (len(shapes) - 1) + [np.zeros(shapes[-1])]
         return cls(layers, scale, log_scale=log_scale)
+
+    @classmethod
+    def unbiased(
+        cls,
+        network: "Network",
+        task: "Regression",
+        scale: float | None = None,
+        *,
+        direction: ArrayLike | None = None,
+        log_scale: float | None = None,
+    ) -> "Init":
+        """Give every layer the same `direction` (ones by default), so that coefficients are zero.
+
+        The start `u = w` of `SignedPower` (Woodworth et al. 2020, section 4), and
+        `u₊ = v₊ = u₋ = v₋` of `Paired`.
+
+        Raises
+        ------
+        InitError
+            If the coefficients of the network do not vanish where all layers are equal.
+
+        Examples
+        --------
+        >>> from limitpoint import Regression, SignedPower
+        >>> task = Regression([[1.0, 2.0]], [1.0])
+        >>> init = Init.unbiased(SignedPower(depth=3), task, scale=0.5, direction=[1.0, 2.0])
+        >>> [layer.tolist() for layer in init.layers]
+        [[0.5, 1.0], [0.5, 1.0]]
+        """
+        shapes = network.layer_shapes(task)
+        if not _cancels(network, shapes):
+            raise InitError(
+                f"unbiased does not make the coefficients of {network} start at zero; "
+                f"use {_starts(network, shapes)}"
+            )
+        common = _common(shapes, direction, "unbiased", network)
+        return cls([common] * len(shapes), scale, log_scale=log_scale)
+
+    @classmethod
+    def shaped(
+        cls,
+        network: "Network",
+        task: "Regression",
+        scale: float | None = None,
+        *,
+        shape: ArrayLike,
+        log_scale: float | None = None,
+    ) -> "Init":
+        """Start a `Paired` network from equal pairs of a given scale and shape.
+
+        `u₊ = u₋ = u` and `v₊ = v₋ = v` with `uv = scale²` and `(u − v)/(u + v) = shape`, so the
+        direction is `u = √((1 + shape)/(1 − shape))` and `v = 1/u`. The coefficients start at zero.
+
+        Parameters
+        ----------
+        scale, log_scale
+            As for every `Init`. The scale α of Azulay et al. is the product uv: our `scale²`.
+        shape
+            A number in (−1, 1), or one for each feature. At 0 all layers are equal (see
+            `unbiased`); towards ±1 one of the two outweighs the other.
+
+        References
+        ----------
+        Azulay et al. 2021, *On the implicit bias of initialization shape*.
+
+        Examples
+        --------
+        >>> from limitpoint import Paired, Regression
+        >>> task = Regression([[1.0, 2.0]], [1.0])
+        >>> u, v, _, _ = Init.shaped(Paired(), task, scale=0.1, shape=[0.0, 0.6]).layers
+        >>> ((u - v) / (u + v)).round(12).tolist(), (u * v).round(12).tolist()
+        ([0.0, 0.6], [0.01, 0.01])
+        """
+        shapes = network.layer_shapes(task)
+        # Four layers of which the first two and the last two are multiplied, then subtracted.
+        if len(shapes) != 4 or (_coef_at(network, shapes, [2.0, 3.0, 1.0, 4.0]) != 2.0).any():
+            raise InitError(
+                f"shaped needs a network of pairs, like Paired(); for {network} "
+                f"use {_starts(network, shapes)}"
+            )
+        values = as_float_array(shape, "shape", InitError, ndim=(0, 1))
+        if values.ndim and values.shape != shapes[0]:
+            raise InitError(
+                f"shape must be a number or have one entry per feature, {shapes[0]}; "
+                f"it has shape {values.shape}"
+            )
+        if not (np.abs(values) < 1).all():
+            outside = float(values[np.abs(values) >= 1][0]) if values.ndim else float(values)
+            raise InitError(f"shape must be in (-1, 1); it is {outside:g}")
+        u = np.broadcast_to(np.sqrt((1 + values) / (1 - values)), shapes[0])
+        return cls([u, 1 / u, u, 1 / u], scale, log_scale=log_scale)
 
     def at_scale(self, scale: float | None = None, *, log_scale: float | None = None) -> "Init":
         """The same direction at another scale."""
@@ -176,3 +270,39 @@ def _both_scales(scale: float | None, log_scale: float | None) -> tuple[float, f
     if scale < 0:
         raise InitError(f"{rule}; it is {scale}")
     return scale, (-math.inf if scale == 0 else math.log(scale))
+
+
+Shapes = Sequence[tuple[int, ...]]
+
+
+def _coef_at(network: "Network", shapes: Shapes, entries: Sequence[float]) -> Float:
+    """Coefficients of layers that are constant: how the network combines its layers."""
+    layers = [np.full(shape, entry) for shape, entry in zip(shapes, entries, strict=True)]
+    return np.asarray(network.coef(layers))
+
+
+def _cancels(network: "Network", shapes: Shapes) -> bool:
+    """Whether equal layers give coefficients of zero."""
+    several = len(shapes) > 1 and len(set(shapes)) == 1
+    return several and not _coef_at(network, shapes, [1.0] * len(shapes)).any()
+
+
+def _starts(network: "Network", shapes: Shapes) -> str:
+    """What to use instead of an initialisation that does not suit the network."""
+    if _cancels(network, shapes):
+        return "Init.unbiased(network, task, scale)"
+    if len(shapes) > 1 and not _coef_at(network, shapes, [1.0] * (len(shapes) - 1) + [0.0]).any():
+        return "Init.zero_last(network, task, scale)"
+    return "Init.random(network, task, scale, seed=0) or Init(direction, scale)"
+
+
+def _common(shapes: Shapes, direction: ArrayLike | None, name: str, network: "Network") -> Float:
+    """The direction that layers share: as given, or ones."""
+    if len(set(shapes)) != 1:
+        raise InitError(
+            f"{name} needs a network whose layers all have one shape; "
+            f"{network} has layers of shapes {tuple(shapes)}"
+        )
+    if direction is None:
+        return np.ones(shapes[0])
+    return as_float_array(direction, "direction", InitError, ndim=(1, 2))

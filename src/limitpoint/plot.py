@@ -7,19 +7,22 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure, SubFigure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator
+from numpy.typing import ArrayLike, NDArray
 
-from limitpoint.arrays import Float
+from limitpoint.arrays import Float, as_float_array
 from limitpoint.dynamics import Trajectory
 from limitpoint.errors import LimitpointError
-from limitpoint.theory import Limit, SaddlePath
+from limitpoint.theory import Limit, LimitPath, SaddlePath
 
-__all__ = ["check_format", "plot_limit", "plot_saddles", "plot_trajectory", "save"]
+__all__ = ["check_format", "plot_limit", "plot_path", "plot_saddles", "plot_trajectory", "save"]
 
 # Okabe–Ito: told apart with any colour vision. Black is kept for the loss.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31")
-# The time axis begins this factor before anything moves.
+# The time axis begins this factor before anything moves, or less where all of the run takes less
+# than that: what is moved by jumps, at times of the same order, is not pushed to the right.
 LEAD = 30.0
+LEAST_LEAD = 3.0
 # The first move: the loss has changed by this part of itself.
 MOVE = 1e-3
 # A training run is laid over a flow as about this many dots.
@@ -31,24 +34,41 @@ STAGES_SHOWN = 5
 BARS_SHOWN = 8
 # A loss this far below the first is the rounding error of an exact fit.
 EXACT_FIT = 1e-24
+# The limits at scale 0 and infinity stand apart from the others by this part of the decades shown,
+# and by this many decades at least.
+EDGE = 0.1
+# A logarithmic axis holds nothing below this.
+SMALLEST_DRAWN = 1e-290
+LEAST_ROOM = 0.2
+EDGE_NAMES = {0.0: "0", np.inf: "∞"}
+# Ends of the range of scales may be off by rounding, and still have their label.
+ROUNDING = 1.0 + 1e-9
+# Labels on the axis of scales.
+TICKS = 9
 # Coefficients named in the legend: the largest at the end; the others are drawn in grey.
 NAMED = 7
 
 
 def plot_trajectory(
-    trajectory: Trajectory, limit: Limit | None = None, training: Trajectory | None = None
+    trajectory: Trajectory,
+    limit: Limit | None = None,
+    training: Trajectory | None = None,
+    *,
+    bound: ArrayLike | None = None,
 ) -> Figure:
     """Coefficients and loss against logarithmic time, with the predicted limit as dashed lines.
 
     A middle panel shows the log-moduli: coefficients that are still dormant are visible there
-    alone. A training run can be laid over a flow as dots. What is not finite is left out.
+    alone. A training run can be laid over a flow as dots, an upper bound on the loss at the times
+    of the trajectory as a dashed line: `bound=lp.convergence_bound(problem, trajectory.times)`.
+    What is not finite is left out.
     """
     figure = Figure(figsize=(9, 8.5), layout="constrained")
     FigureCanvasAgg(figure)
     values, logs, losses = figure.subplots(3, 1, sharex=True, height_ratios=(3, 2, 2))
     named = _largest(trajectory.log_abs_coefs[-1])
     # Time 0 has no place on a logarithmic axis; it is drawn only if there is nothing else.
-    shown = _moments(trajectory) > 0
+    shown = (_moments(trajectory) > 0) & np.isfinite(_moments(trajectory))
     shown = shown if shown.any() else ~shown
     moments = _moments(trajectory)[shown]
     coefs = _drawable(trajectory.coefs[shown])
@@ -57,6 +77,8 @@ def plot_trajectory(
         values.plot(moments, coefs[:, i], **_style(i, named))
         logs.plot(moments, tens[:, i], **_style(i, named))
     losses.plot(moments, _drawable(trajectory.losses[shown]), color="black", **_point_if(moments))
+    if bound is not None:
+        _draw_bound(losses, trajectory, bound, shown)
     if training is not None:
         height = values.get_ylim()
         _lay_over(values, training, named)
@@ -76,7 +98,9 @@ def plot_trajectory(
         losses.set_yscale("log")
     if len(moments) > 1:
         losses.set_xscale("log")
-        losses.set_xlim(_first_move(trajectory) / LEAD, moments[-1] * 1.3)
+        first = _first_move(trajectory)
+        lead = min(LEAD, max(LEAST_LEAD, float(moments[-1]) / first))
+        losses.set_xlim(first / lead, moments[-1] * 1.3)
     return figure
 
 
@@ -106,6 +130,43 @@ def plot_limit(limit: Limit) -> Figure:
     logs.set_ylabel("log₁₀ |coefficient|")
     logs.set_xlabel("feature")
     logs.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return figure
+
+
+def plot_path(path: LimitPath) -> Figure:
+    """The limit against the scale of the initialisation, on a logarithmic axis.
+
+    The limits at scale 0 and at infinity, if they are there, stand at the edges, where no scale
+    has its place.
+    """
+    figure = Figure(figsize=(9, 5.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    order = np.argsort(path.scales, kind="stable")
+    scales, coefs = path.scales[order], _drawable(path.coefs[order])
+    between = (scales > 0) & np.isfinite(scales)
+    inner = scales[between] if between.any() else np.ones(1)
+    room = max(EDGE * float(np.log10(inner[-1] / inner[0])), LEAST_ROOM)
+    with np.errstate(over="ignore", under="ignore"):
+        edges = {
+            0.0: max(inner[0] / 10**room, SMALLEST_DRAWN),
+            np.inf: min(inner[-1] * 10**room, 1 / SMALLEST_DRAWN),
+        }
+    named = _largest(np.nan_to_num(np.abs(coefs), nan=0.0).max(axis=0))
+    for i in range(coefs.shape[1]):
+        style = _style(i, named)
+        axes.plot(scales[between], coefs[between, i], **style, **_point_if(scales[between]))
+        for scale, place in edges.items():
+            ends = coefs[scales == scale, i][:1]
+            dot = {**style, "label": None, "marker": "o", "markersize": 5, "clip_on": False}
+            axes.plot(np.full(ends.shape, place), ends, **dot)
+    axes.set_xscale("log")
+    _label_edges(axes, {s: edges[s] for s in edges if s in scales}, inner, bool(between.any()))
+    axes.axhline(0, color="black", linewidth=0.8, zorder=1)
+    axes.set_xlabel("scale of the initialisation")
+    axes.set_ylabel("coefficient of the limit")
+    axes.set_title("limit of training")
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     return figure
 
 
@@ -168,6 +229,32 @@ def save(figure: Figure, path: str | Path) -> None:
     figure.savefig(path, dpi=150)
 
 
+def _label_edges(axes: Axes, edges: dict[float, float], inner: Float, named: bool) -> None:
+    """Name the two limits on the axis, apart from the scales by a thin line."""
+    left, right = inner[0], inner[-1]
+    if left == right:
+        left, right = left / 10**LEAST_ROOM, right * 10**LEAST_ROOM
+    ticks = np.asarray(LogLocator(numticks=TICKS).tick_values(left, right))
+    ticks = ticks[(left / ROUNDING <= ticks) & (ticks <= right * ROUNDING)]
+    names = [f"$10^{{{round(np.log10(tick))}}}$" for tick in ticks]
+    if len(ticks) < 2:  # less than a decade: name the ends
+        ticks, names = (
+            np.unique(inner[[0, -1]]),
+            [f"{end:.3g}" for end in np.unique(inner[[0, -1]])],
+        )
+    if not named:
+        ticks, names = ticks[:0], []
+    axes.set_xticks([*ticks, *edges.values()], [*names, *(EDGE_NAMES[s] for s in edges)])
+    axes.minorticks_off()
+    ends = {0.0: left, np.inf: right}
+    for scale, place in edges.items():
+        middle = np.sqrt(ends[scale]) * np.sqrt(place)
+        axes.axvline(middle, color="0.85", linewidth=0.8, zorder=0)
+        # The dots stand in the middle of their strip.
+        ends[scale] = place * (place / middle)
+    axes.set_xlim(ends[0.0], ends[np.inf])
+
+
 def _waiting_bars(figure: SubFigure, path: SaddlePath, stages: int) -> None:
     """One panel per stage: the shortest waiting times, the winner in colour."""
     panels = figure.subplots(1, stages, squeeze=False)[0]
@@ -206,6 +293,22 @@ def _first_move(trajectory: Trajectory) -> float:
     later = moments > 0
     moved = later & (np.abs(losses - losses[0]) > MOVE * np.abs(losses[0]))
     return float(moments[moved][0] if moved.any() else moments[later][0])
+
+
+def _draw_bound(
+    axes: Axes, trajectory: Trajectory, bound: ArrayLike, shown: NDArray[np.bool_]
+) -> None:
+    """The bound as a dashed line over the loss."""
+    values = as_float_array(bound, "bound", LimitpointError, ndim=(1,))
+    if values.shape != trajectory.losses.shape:
+        raise LimitpointError(
+            f"bound must have one entry for each of the {len(trajectory.losses)} times of the "
+            f"trajectory; it has shape {values.shape}"
+        )
+    moments = _moments(trajectory)[shown]
+    style = {"color": COLOURS[1], "linestyle": "--", **_point_if(moments)}
+    axes.plot(moments, _drawable(values[shown]), label="upper bound", **style)
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
 
 
 def _lay_over(axes: Axes, training: Trajectory, named: list[int]) -> None:

@@ -6,20 +6,24 @@
     loss_factor = 1.0         # optional
 
     [network]
-    kind = "diagonal"
-    depth = 2
+    kind = "diagonal"         # or "power", "signed_power", "paired"
+    depth = 2                 # not for "paired"
 
     [init]
-    kind = "random"           # or "zero_last" (with an optional direction), or "layers"
+    kind = "random"           # or "zero_last", "unbiased", "shaped", "layers"
     seed = 0                  # for "random"
     scale = 1e-3              # or log_scale = -2302.6
 
-With `kind = "layers"`, `direction` lists one array or file per layer. Paths are relative to the
-problem file.
+The kinds "zero_last" and "unbiased" take an optional `direction`, "shaped" needs `shape`; with
+"layers", `direction` lists one array or file per layer. Paths are relative to the problem file.
+
+The two registries of kinds are also those of the command line.
 """
 
 import csv
 import tomllib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -28,18 +32,62 @@ import numpy as np
 import tomli_w
 
 from limitpoint.arrays import Float, as_float_array
-from limitpoint.errors import LimitpointError, ProblemFileError
+from limitpoint.errors import LimitpointError, NetworkError, ProblemFileError
 from limitpoint.init import Init
-from limitpoint.networks import Diagonal, Network
+from limitpoint.networks import Diagonal, Network, Paired, Power, SignedPower
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
 
-__all__ = ["load_problem", "read_array", "read_data", "save_problem"]
+__all__ = [
+    "INITS",
+    "NETWORKS",
+    "InitKind",
+    "load_problem",
+    "make_network",
+    "read_array",
+    "read_data",
+    "save_problem",
+]
 
 TABLES = {
     "task": {"X", "y", "loss_factor"},
     "network": {"kind", "depth"},
-    "init": {"kind", "seed", "scale", "log_scale", "direction"},
+    "init": {"kind", "seed", "scale", "log_scale", "direction", "shape"},
+}
+
+# Networks that a name and a few numbers determine, by that name.
+NETWORKS: dict[str, type[Network]] = {
+    "diagonal": Diagonal,
+    "power": Power,
+    "signed_power": SignedPower,
+    "paired": Paired,
+}
+
+
+@dataclass(frozen=True)
+class InitKind:
+    """A named start: how it is made, and the entries besides the scale.
+
+    Those that it takes, and in words those that it needs.
+    """
+
+    make: Callable[..., Init]
+    takes: tuple[str, ...]
+    needs: str | None = None
+
+
+INITS = {
+    "random": InitKind(Init.random, takes=("seed",)),
+    "zero_last": InitKind(Init.zero_last, takes=("direction",)),
+    "unbiased": InitKind(Init.unbiased, takes=("direction",)),
+    "shaped": InitKind(
+        Init.shaped, takes=("shape",), needs="shape, a number in (-1, 1) or one per feature"
+    ),
+    "layers": InitKind(
+        lambda network, task, direction, **scale: Init(direction, **scale),
+        takes=("direction",),
+        needs="direction, a list of layers",
+    ),
 }
 
 
@@ -68,8 +116,7 @@ def load_problem(path: str | Path) -> Problem:
 def save_problem(problem: Problem, path: str | Path) -> None:
     """Write a problem as a TOML file and, beside it, an NPZ file with the same stem."""
     path = Path(path)
-    if not isinstance(problem.network, Diagonal):
-        raise ProblemFileError(f"{problem.network} cannot be written to a problem file")
+    network = _network_table(problem.network)
     data = path.with_suffix(".npz")
     layers = {f"direction_{i}": layer for i, layer in enumerate(problem.init.direction)}
     arrays: dict[str, Any] = {"X": problem.task.X, "y": problem.task.y, **layers}
@@ -81,10 +128,25 @@ def save_problem(problem: Problem, path: str | Path) -> None:
     scale = {"scale": init.scale} if held else {"log_scale": init.log_scale}
     content = {
         "task": {"X": data.name, "y": data.name, "loss_factor": problem.task.loss_factor},
-        "network": {"kind": "diagonal", "depth": problem.network.depth},
+        "network": network,
         "init": {"kind": "layers", "direction": [f"{data.name}:{key}" for key in layers], **scale},
     }
     path.write_text(tomli_w.dumps(content), encoding="utf-8")
+
+
+def make_network(kind: str, **numbers: Any) -> Network:
+    """The network of a kind of `NETWORKS`, with those of its numbers (depth) that are given."""
+    make = NETWORKS[kind]
+    for name in numbers:
+        if name not in _numbers_of(make):
+            raise NetworkError(f"a {kind.replace('_', ' ')} network has no {name}")
+    return make(**numbers)
+
+
+def one_of(names: Iterable[str]) -> str:
+    """Quoted names as a list in words."""
+    *others, last = [repr(name) for name in names]
+    return f"{', '.join(others)} or {last}"
 
 
 def read_array(source: Any, name: str, folder: Path = Path()) -> Float:
@@ -180,28 +242,49 @@ def _task(table: dict[str, Any], folder: Path) -> Regression:
 
 def _network(table: dict[str, Any]) -> Network:
     kind = table.get("kind")
-    if kind != "diagonal":
-        raise ProblemFileError(f"[network] kind must be 'diagonal'; it is {kind!r}")
-    return Diagonal(depth=table.get("depth", 2))
+    if not isinstance(kind, str) or kind not in NETWORKS:
+        raise ProblemFileError(f"[network] kind must be {one_of(NETWORKS)}; it is {kind!r}")
+    return make_network(kind, **{key: table[key] for key in table if key != "kind"})
+
+
+def _numbers_of(network: Any) -> tuple[str, ...]:
+    """The names of the numbers that make a network of this class."""
+    return tuple(field.name for field in fields(network))
+
+
+def _network_table(network: Network) -> dict[str, Any]:
+    """The table that makes this network again."""
+    for kind, make in NETWORKS.items():
+        if type(network) is make:
+            return {"kind": kind, **{name: getattr(network, name) for name in _numbers_of(make)}}
+    raise ProblemFileError(
+        f"{type(network).__name__} cannot be written to a problem file, which names its network; "
+        f"known are {', '.join(NETWORKS)}"
+    )
 
 
 def _init(table: dict[str, Any], network: Network, task: Regression, folder: Path) -> Init:
-    scale: dict[str, Any] = {key: table[key] for key in ("scale", "log_scale") if key in table}
-    direction = table.get("direction")
-    match table.get("kind"):
-        case "random":
-            return Init.random(network, task, seed=table.get("seed", 0), **scale)
-        case "zero_last":
-            given = None if direction is None else read_array(direction, "direction", folder)
-            return Init.zero_last(network, task, direction=given, **scale)
-        case "layers":
-            if not isinstance(direction, list):
-                raise ProblemFileError("[init] of kind 'layers' needs direction, a list of layers")
-            layers = [
-                read_array(layer, f"direction[{i}]", folder) for i, layer in enumerate(direction)
-            ]
-            return Init(layers, **scale)
-        case other:
-            raise ProblemFileError(
-                f"[init] kind must be 'random', 'zero_last' or 'layers'; it is {other!r}"
-            )
+    name = table.get("kind")
+    if not isinstance(name, str) or name not in INITS:
+        raise ProblemFileError(f"[init] kind must be {one_of(INITS)}; it is {name!r}")
+    kind = INITS[name]
+    if kind.needs is not None and not set(kind.takes) <= set(table):
+        raise ProblemFileError(f"[init] of kind {name!r} needs {kind.needs}")
+    extra = set(table) - {"kind", "scale", "log_scale", *kind.takes}
+    if extra:
+        raise ProblemFileError(f"[init] of kind {name!r} does not take {', '.join(sorted(extra))}")
+    given = {key: value for key, value in table.items() if key != "kind"}
+    if name == "random":
+        given.setdefault("seed", 0)
+    if name == "layers":
+        given["direction"] = _layers(given["direction"], folder)
+    else:
+        for entry in {"direction", "shape"} & set(given):
+            given[entry] = read_array(given[entry], entry, folder)
+    return kind.make(network, task, **given)
+
+
+def _layers(direction: Any, folder: Path) -> list[Float]:
+    if not isinstance(direction, list):
+        raise ProblemFileError(f"[init] of kind 'layers' needs {INITS['layers'].needs}")
+    return [read_array(layer, f"direction[{i}]", folder) for i, layer in enumerate(direction)]

@@ -50,7 +50,7 @@ class TanhExpBlock:
         return [t + a * (1 - t * t), -2 * mp.expm1(b) * e] + [mpf(0)] * (len(z) - 2)
 
     def series(self, z, order):
-        """With t = tanh a, q = 1 − t², m = e^b − 1: ȧ = t + aq, ṫ = qȧ, ḃ = −2m(1+m), ṁ = (1+m)ḃ."""
+        """With t = tanh a, q = 1−t², m = e^b−1: ȧ = t + aq, ṫ = qȧ, ḃ = −2m(1+m), ṁ = (1+m)ḃ."""
         a, b = [z[0]], [z[1]]
         t, m = [mp.tanh(z[0])], [mp.expm1(z[1])]
         q, e, da, db = [], [], [], []
@@ -108,7 +108,7 @@ class PreciseCurve:
                     step = self._step(series)
                     left = target - now
                     step = left if abs(left) <= step else (step if left > 0 else -step)
-                    z = [mp.polyval(x[::-1], step) for x in series]
+                    z = [mp.polyval(x, step, asc=True) for x in series]
                     now = target if step == left else now + step
                 found.append(list(z))
             return found

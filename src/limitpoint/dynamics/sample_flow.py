@@ -34,15 +34,15 @@ def flow_in_sample_space(
     rows, target = gauge.basis.T @ task.X, gauge.basis.T @ task.y
     factor = task.loss_factor
 
-    def trial_coefs(clocks: Float) -> Float:
-        return np.clip(mirror.coefs(clocks), -LARGEST_TRIAL, LARGEST_TRIAL)
+    at = _LastPoint(mirror, rows)
 
     def velocity(dual: Float) -> Float:
-        result: Float = factor * (target - rows @ trial_coefs(dual @ rows))
+        coefs = np.clip(at(dual)[0], -LARGEST_TRIAL, LARGEST_TRIAL)
+        result: Float = factor * (target - rows @ coefs)
         return result
 
     def jacobian(dual: Float) -> Float:
-        slopes = np.minimum(mirror.slopes(dual @ rows), LARGEST_TRIAL)
+        slopes = np.minimum(at(dual)[1], LARGEST_TRIAL)
         result: Float = -factor * ((rows * slopes) @ rows.T)
         return result
 
@@ -50,14 +50,14 @@ def flow_in_sample_space(
 
     def rounding(dual: Float) -> float:
         # A clock x_iᵀν is rounded by eps·|x_i|ᵀ|ν|, its coefficient by slope times that.
-        noise = mirror.slopes(dual @ rows) * (np.abs(dual) @ moduli)
+        noise = at(dual)[1] * (np.abs(dual) @ moduli)
         return gauge.rounding(np.finfo(np.float64).eps * noise)
 
     found = integrate(
         velocity,
         jacobian,
         np.zeros(rows.shape[0]),
-        misfit=lambda dual: gauge.misfit(mirror.coefs(dual @ rows)),
+        misfit=lambda dual: gauge.misfit(at(dual)[0]),
         rounding=rounding,
         misfit_tolerance=misfit_tolerance,
         arrived=gauge.arrived,
@@ -82,6 +82,21 @@ def flow_in_sample_space(
         duals=found.states @ gauge.basis.T,
         misfit=gauge.misfit(coefs[-1]),
     )
+
+
+class _LastPoint:
+    """Coefficients and slopes at a dual; kept, since the integrator asks for them repeatedly."""
+
+    def __init__(self, mirror: MirrorMap, rows: Float) -> None:
+        self._mirror, self._rows = mirror, rows
+        self._dual = b""
+        self._point: tuple[Float, Float] | None = None
+
+    def __call__(self, dual: Float) -> tuple[Float, Float]:
+        key = dual.tobytes()
+        if self._point is None or key != self._dual:
+            self._dual, self._point = key, self._mirror.coefs_and_slopes(dual @ self._rows)
+        return self._point
 
 
 def _absolute_tolerance(mirror: MirrorMap, rows: Float, target: Float, rtol: float) -> float:

@@ -72,9 +72,14 @@ class MirrorMap(ABC):
         """Whether float64 clocks give the coefficients, also along a flow."""
         return True
 
+    def coefs_and_slopes(self, clocks: Float) -> tuple[Float, Float]:
+        """`Ψ` and `Ψ'` together."""
+        point = self.evaluate(clocks)
+        return point.coefs, point.slopes
+
     def coefs(self, clocks: Float) -> Float:
         """`β = Ψ(ξ)`."""
-        return self.evaluate(clocks).coefs
+        return self.coefs_and_slopes(clocks)[0]
 
     def start_coefs(self) -> Float:
         """`Ψ(0)`, where training starts."""
@@ -82,7 +87,7 @@ class MirrorMap(ABC):
 
     def slopes(self, clocks: Float) -> Float:
         """`Ψ'(ξ)`, the squared norm of the coefficient's gradient in its parameters."""
-        return self.evaluate(clocks).slopes
+        return self.coefs_and_slopes(clocks)[1]
 
     def slopes_of(self, coefs: Float) -> Float:
         """`Ψ'` where the coefficients are these."""

@@ -103,14 +103,19 @@ class CurveMap(MirrorMap):
         """`Ψ`, `Ψ'` and `Ψ̂` by way of the positions."""
         with np.errstate(all="ignore"):
             positions = self.positions(np.asarray(clocks) / self.clock_unit)
-            point = self.along(positions)
-            slopes = point.coef_rates / (point.clock_rates * self.clock_unit)
-            beyond = np.isinf(positions) & np.isinf(point.coefs)
-            return MirrorPoint(
-                coefs=point.coefs,
-                slopes=np.where(beyond, np.inf, slopes),
-                conjugates=self.conjugates_at(positions),
-            )
+            coefs, slopes = self._at(positions)
+            return MirrorPoint(coefs, slopes, self.conjugates_at(positions))
+
+    def coefs_and_slopes(self, clocks: Float) -> tuple[Float, Float]:
+        """`Ψ` and `Ψ'` by way of the positions."""
+        with np.errstate(all="ignore"):
+            return self._at(self.positions(np.asarray(clocks) / self.clock_unit))
+
+    def _at(self, positions: Float) -> tuple[Float, Float]:
+        point = self.along(positions)
+        slopes = point.coef_rates / (point.clock_rates * self.clock_unit)
+        beyond = np.isinf(positions) & np.isinf(point.coefs)
+        return point.coefs, np.where(beyond, np.inf, slopes)
 
     def signs_and_logs(self, clocks: Float) -> tuple[Float, Float]:
         """Signs and log-moduli of `Ψ(ξ)`."""

@@ -39,10 +39,13 @@ PANEL = 0.5
 # This far beyond the largest distance (or below the smallest) the integrand is a power of v up to
 # (√Δ/v)² = 1e-16.
 BEYOND_ALL = 1e8
+# Products of 2(L − 2) numbers up to 1e8 times the L-th root of this are finite up to depth 10.
+MODERATE = 1e100
+DEEPEST_MODERATE = 10
 # Newton's method on a panel starts within a few per cent of the root: four steps reach rounding,
 # two more are for coordinates whose panel is cut by the tail.
 INVERSION_STEPS = 6
-# Newton's method doubles its digits, so after a step this short the position is exact.
+# Newton's method doubles its digits, so after a step this short, relative, the position is exact.
 POSITION_ACCURACY = 1e-9
 # In logarithms the coefficient is convex and piecewise linear up to corners of width 1; from the
 # upper bound below, Newton's method is monotone and needs about five steps.
@@ -176,6 +179,13 @@ class _Table:
         self.widths = np.sqrt(start.gaps)
         self._unit = np.where(start.tied, 1.0, self.widths[0])
         self._start = np.arcsinh(start.value / self._unit)
+        # Within reach of the table v is at most 1e8 times the largest width: products of squares
+        # then stay within range, and are cheaper than products of roots.
+        sizes = np.concatenate([self.widths.ravel(), np.abs(start.value)])
+        sizes = sizes[sizes > 0]
+        span = MODERATE ** (1 / start.depth)
+        inside = ((sizes < span) & (sizes > 1 / span)).all()
+        self._moderate = start.depth <= DEEPEST_MODERATE and bool(inside)
         self._any_tied = bool(start.tied.any())
         # On a half-line v = ±e^{±σ}|v₀|: the sign of v, along which |v| grows.
         self._side = np.sign(start.value)
@@ -206,7 +216,7 @@ class _Table:
         """The integral of the rates from the start, closed beyond the last panel."""
         nodes = self._nodes
         count = len(nodes) // 2
-        inside = np.clip(positions, -self._reach, self._reach)
+        inside = np.clip(np.nan_to_num(positions), -self._reach, self._reach)
         panel = np.trunc(inside / PANEL).astype(np.intp)
         clocks = np.take_along_axis(nodes, np.atleast_2d(panel + count), axis=0).reshape(
             panel.shape
@@ -215,7 +225,8 @@ class _Table:
         beyond = np.abs(positions) > self._reach
         if beyond.any():
             clocks = np.where(beyond, self._tail(positions, clocks), clocks)
-        return np.where(self.start.frozen, positions, clocks)
+        known = ~np.isnan(positions)
+        return np.where(self.start.frozen | ~known, positions, clocks)
 
     def positions(self, clocks: Float) -> Float:
         """Inverse of `clocks`."""
@@ -235,7 +246,7 @@ class _Table:
                 error = self.clocks(positions) - clocks
                 step = error / self.rates(self.layer(positions))
                 positions = np.clip(positions - step, floor, ceiling)
-                if not np.any(np.abs(step) > POSITION_ACCURACY):
+                if not np.any(np.abs(step) > POSITION_ACCURACY * np.abs(positions)):
                     break
             outside = (clocks > nodes[-1]) | (clocks < nodes[0])
             if outside.any():
@@ -277,7 +288,16 @@ class _Table:
         """`∫ dξ/dσ` over intervals no longer than a panel."""
         half, middle = (last - first) / 2, (last + first) / 2
         at = middle + np.multiply.outer(NODES, half)
-        return np.asarray(half * np.tensordot(WEIGHTS, self.rates(self.layer(at)), axes=1))
+        v = self.layer(at)
+        if self._moderate:
+            square = v * v
+            product = square + self.start.gaps[1]
+            for gap in self.start.gaps[2:]:
+                product *= square + gap
+            rates = 1 / np.sqrt(product)
+        else:
+            rates = self.rates(v)
+        return np.asarray(half * np.tensordot(WEIGHTS, rates, axes=1))
 
     @cached_property
     def _panels(self) -> int:

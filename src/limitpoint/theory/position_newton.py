@@ -114,7 +114,15 @@ class _Equations:
         self.change = data.target - self.initial
         self.distance = _norm(self.change)
         self.is_trivial = self.distance <= EPS * (_norm(data.target) + _norm(coefs))
+        self._initial = {0.0: self.initial}
         self.start = _Point(self, np.zeros(features), np.zeros(samples), 0.0)
+
+    def initial_in(self, log_unit: float) -> Float:
+        """The start in units of `e^log_unit`, also where float64 cannot hold it in units of 1."""
+        if log_unit not in self._initial:
+            zeros = np.zeros(self.rows.shape[1])
+            self._initial = {log_unit: self.rows @ self.mirror.along(zeros, log_unit).coefs}
+        return self._initial[log_unit]
 
 
 class _Continuation:
@@ -135,11 +143,15 @@ class _Continuation:
 
     def from_the_start(self) -> bool:
         """Follow from λ = 0, beginning where the linear map still holds."""
-        toward, along = self._tangent(self.problem.start)
+        # In the size of the start as unit nothing there vanishes in float64.
+        problem, mirror = self.problem, self.problem.mirror
+        log_unit = min(0.0, mirror.degree * mirror.log_scale)
+        zeros = problem.start
+        toward, along = self._tangent(_Point(problem, zeros.positions, zeros.dual, log_unit))
         fastest = float(np.abs(along).max())
-        part = min(1.0, FIRST_MOVE / fastest) if fastest > 0 else 1.0
-        log_part = math.log(part)
-        point = _Point(self.problem, part * along, part * toward, log_part)
+        log_part = min(0.0, log_unit + math.log(FIRST_MOVE / fastest)) if fastest > 0 else 0.0
+        part = math.exp(log_part - log_unit)
+        point = _Point(problem, part * along, part * toward, log_part)
         return self.from_point(point, FIRST_STRIDE)
 
     def from_point(self, point: "_Point", stride: float) -> bool:
@@ -217,7 +229,7 @@ class _Point:
         self._problem = problem
         with np.errstate(all="ignore"):
             self.at = at = problem.mirror.along(positions, log_part)
-            self._initial = math.exp(-log_part) * problem.initial
+            self._initial = problem.initial_in(log_part)
             gap = self._initial + problem.change - problem.rows @ at.coefs
             lag = dual @ problem.rows - at.clocks
             noise = np.abs(dual) @ problem.moduli + np.abs(at.clocks)
