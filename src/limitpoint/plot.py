@@ -37,7 +37,7 @@ EXACT_FIT = 1e-24
 # The limits at scale 0 and infinity stand apart from the others by this part of the decades shown,
 # and by this many decades at least.
 EDGE = 0.1
-# A logarithmic axis holds nothing below this.
+# A logarithmic axis holds nothing below this, nor above its inverse.
 SMALLEST_DRAWN = 1e-290
 LEAST_ROOM = 0.2
 EDGE_NAMES = {0.0: "0", np.inf: "∞"}
@@ -67,8 +67,9 @@ def plot_trajectory(
     FigureCanvasAgg(figure)
     values, logs, losses = figure.subplots(3, 1, sharex=True, height_ratios=(3, 2, 2))
     named = _largest(trajectory.log_abs_coefs[-1])
-    # Time 0 has no place on a logarithmic axis; it is drawn only if there is nothing else.
-    shown = (_moments(trajectory) > 0) & np.isfinite(_moments(trajectory))
+    # Time 0 has no place on a logarithmic axis; it is drawn only if there is nothing else. Nor has
+    # the time that a flow needs which never arrives.
+    shown = (_moments(trajectory) > 0) & (_moments(trajectory) < 1 / SMALLEST_DRAWN)
     shown = shown if shown.any() else ~shown
     moments = _moments(trajectory)[shown]
     coefs = _drawable(trajectory.coefs[shown])
@@ -100,7 +101,8 @@ def plot_trajectory(
         losses.set_xscale("log")
         first = _first_move(trajectory)
         lead = min(LEAD, max(LEAST_LEAD, float(moments[-1]) / first))
-        losses.set_xlim(first / lead, moments[-1] * 1.3)
+        last = min(LEAD * _last_move(trajectory, shown), float(moments[-1]))
+        losses.set_xlim(first / lead, last * 1.3)
     return figure
 
 
@@ -293,6 +295,15 @@ def _first_move(trajectory: Trajectory) -> float:
     later = moments > 0
     moved = later & (np.abs(losses - losses[0]) > MOVE * np.abs(losses[0]))
     return float(moments[moved][0] if moved.any() else moments[later][0])
+
+
+def _last_move(trajectory: Trajectory, shown: NDArray[np.bool_]) -> float:
+    """The first shown moment from which on the loss stays where it ends."""
+    moments, losses = _moments(trajectory)[shown], _drawable(trajectory.losses[shown])
+    with np.errstate(invalid="ignore"):
+        still = np.abs(losses - losses[-1]) <= MOVE * np.abs(losses[-1])
+    moving = np.flatnonzero(~still)
+    return float(moments[min(moving[-1] + 1, len(moments) - 1) if moving.size else -1])
 
 
 def _draw_bound(

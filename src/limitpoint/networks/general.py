@@ -29,7 +29,7 @@ ZERO_VALUE = 1e-14
 TABLES_KEPT = 16
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class General(Network):
     """A network whose every coefficient is its own function of its own block of parameters.
 
@@ -73,6 +73,12 @@ class General(Network):
         for index, one in enumerate(functions):
             name = "k" if callable(k) else f"k[{index}]"
             _check_function(one, size, name)
+
+    def __repr__(self) -> str:
+        functions = self.k if isinstance(self.k, tuple) else (self.k,)
+        names = [getattr(one, "__name__", type(one).__name__) for one in functions]
+        shown = ", ".join(dict.fromkeys(names))
+        return f"General({shown}, block_size={self.block_size})"
 
     @property
     def degree(self) -> int:

@@ -18,8 +18,8 @@ Nothing here uses the tables of the mirror map.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -45,6 +45,9 @@ LOG_OF_ZERO = -1e8
 NO_PULL = 1e-12
 TRIALS = 8
 
+# Compilation takes longer than a flow of a few hundred steps: half as long without optimisation.
+QUICKLY_COMPILED = {"xla_backend_optimization_level": 0}
+
 Parameters = dict[str, Any]
 
 
@@ -52,12 +55,19 @@ Parameters = dict[str, Any]
 class _Compiled:
     """What a block does at given states (N, p): compiled for all blocks with one k."""
 
-    velocity: Callable[[Float, Parameters], Float]
-    velocity_gradient: Callable[[Float, Parameters], Float]
+    motion: Callable[[Any, Parameters], tuple[Any, ...]]
     coef: Callable[[Float, Parameters], Float]
-    coef_gradient: Callable[[Float, Parameters], Float]
     sign_and_log: Callable[[Float, Parameters], tuple[Float, Float]]
     components: Callable[[Float, Parameters], Float]
+
+
+class _Motion(NamedTuple):
+    """Of all blocks at one state: k, its gradient, the velocity under a pull of 1, its gradient."""
+
+    coef: Float
+    coef_gradient: Float
+    velocity: Float
+    velocity_gradient: Float
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,13 +120,13 @@ class EigenChart(GrowthCoordinates):
 
     def velocity(self, pull: Float, state: Float) -> Float:
         """`u_i` times the velocity of block i under a pull of 1."""
-        unit = self._each(lambda one: one.velocity, state, (self.size,))
+        unit = self._motion(state).velocity
         product = unit.reshape(unit.shape + (1,) * (pull.ndim - 1)) * pull[:, None]
         return np.asarray(product.reshape(self.dimension, *pull.shape[1:]))
 
     def velocity_gradient(self, pull: Float, state: Float) -> Float:
         """Block diagonal."""
-        each = self._each(lambda one: one.velocity_gradient, state, (self.size, self.size))
+        each = self._motion(state).velocity_gradient
         n, p = len(self.movable_), self.size
         result = np.zeros((n, p, n, p))
         result[np.arange(n), :, np.arange(n), :] = each * pull[:, None, None]
@@ -124,11 +134,13 @@ class EigenChart(GrowthCoordinates):
 
     def coefs(self, states: Float) -> Float:
         """The value of k at every block."""
+        if states.ndim == 1:
+            return self._motion(states).coef
         return self._each(lambda one: one.coef, states, ())
 
     def times_gradient(self, matrix: Float, state: Float) -> Float:
         """Each coefficient depends on its own block only."""
-        each = self._each(lambda one: one.coef_gradient, state, (self.size,))
+        each = self._motion(state).coef_gradient
         with np.errstate(under="ignore", over="ignore"):
             return np.asarray((matrix[:, :, None] * each).reshape(len(matrix), self.dimension))
 
@@ -142,6 +154,36 @@ class EigenChart(GrowthCoordinates):
     def layers(self, states: Float) -> tuple[Float, ...]:
         """The blocks, as far as float64 holds them."""
         return (self._each(lambda one: one.components, states, (self.size,)),)
+
+    def _motion(self, state: Float) -> "_Motion":
+        """Everything about one state, from one call; the last is kept, it is asked for often."""
+        key = state.tobytes()
+        if key not in self._last:
+            n, p = len(self.movable_), self.size
+            blocks = np.asarray(state, dtype=np.float64).reshape(n, p)
+            found = _Motion(np.empty(n), np.empty((n, p)), np.empty((n, p)), np.empty((n, p, p)))
+            with jax.enable_x64(True):
+                for function, where, parameters in zip(
+                    self.functions, self.columns, self._on_device, strict=True
+                ):
+                    parts = _compiled(function).motion(blocks[where], parameters)
+                    for whole, part in zip(found, parts, strict=True):
+                        whole[where] = np.asarray(part)
+            self._last.clear()
+            self._last[key] = found
+        return self._last[key]
+
+    @cached_property
+    def _last(self) -> "dict[bytes, _Motion]":
+        return {}
+
+    @cached_property
+    def _on_device(self) -> tuple[Parameters, ...]:
+        with jax.enable_x64(True):
+            return tuple(
+                {name: jnp.asarray(value) for name, value in parameters.items()}
+                for parameters in self.parameters
+            )
 
     def _each(
         self,
@@ -223,13 +265,17 @@ def _compiled(function: BlockFunction) -> _Compiled:
     block = _Block(function)
 
     def each(one: Callable[..., Any]) -> Any:
-        return jax.jit(jax.vmap(one))
+        return jax.jit(jax.vmap(one), compiler_options=QUICKLY_COMPILED)
 
     return _Compiled(
-        velocity=each(block.velocity),
-        velocity_gradient=each(jax.jacfwd(block.velocity)),
+        motion=each(
+            lambda state, at: (
+                *jax.value_and_grad(block.coef)(state, at),
+                block.velocity(state, at),
+                jax.jacfwd(block.velocity)(state, at),
+            )
+        ),
         coef=each(block.coef),
-        coef_gradient=each(jax.grad(block.coef)),
         sign_and_log=each(block.sign_and_log),
         components=each(lambda state, at: block.basis @ block.components(state, at)),
     )
@@ -326,17 +372,18 @@ class _Block:
     def _quotients(self, z: Any) -> Any:
         """`∂_jk/z_j`, for the components whose plane is invariant."""
 
-        def mean_curvature(j: int) -> Any:
-            def along(value: Any) -> Any:
-                return self.k(z.at[j].set(value))
+        def curvature(axis: Any, node: Any) -> Any:
+            """The second derivative along an axis, with that component cut to a part."""
+            at = z - (1 - node) * (axis @ z) * axis
 
-            second = jax.grad(jax.grad(along))
-            return sum(
-                weight * second(node * z[j])
-                for node, weight in zip(self.nodes, self.weights, strict=True)
-            )
+            def slope(place: Any) -> Any:
+                return jax.jvp(self.k, (place,), (axis,))[1]
 
-        means = jnp.stack([mean_curvature(j) for j in range(len(self.eigenvalues))])
+            return jax.jvp(slope, (at,), (axis,))[1]
+
+        # Traced once for all axes and nodes: compilation takes longer than the flow.
+        everywhere = jax.vmap(jax.vmap(curvature, (None, 0)), (0, None))
+        means = everywhere(jnp.eye(len(self.eigenvalues)), jnp.asarray(self.nodes)) @ self.weights
         small = jnp.abs(z) < SMALL_COMPONENT * self.length
         quotient = jax.grad(self.k)(z) / jnp.where(small, 1.0, z)
         return jnp.where(small, means, quotient)
