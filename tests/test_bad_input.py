@@ -331,22 +331,37 @@ def test_depth_may_be_a_numpy_integer():
     assert lp.Diagonal(depth=np.int64(3)).depth == 3
 
 
-def test_depth_without_a_theorem_lists_the_conditions_that_fail():
+@pytest.mark.parametrize("network", [lp.Power, lp.SignedPower])
+@pytest.mark.parametrize("depth", [1, 0, 2.5, True, "2", None])
+def test_powers(network, depth):
+    with pytest.raises(NetworkError, match="depth must be a whole number, at least 2; it is"):
+        network(depth=depth)
+
+
+@pytest.mark.parametrize("network", [lp.Power(3), lp.SignedPower(2), lp.Paired()], ids=repr)
+def test_several_outputs_do_not_fit_networks_of_one_output(network):
+    task = lp.Regression(X, np.ones((3, 2)))
+    with pytest.raises(NetworkError, match=r"network has one output; y has shape \(3, 2\)"):
+        lp.Init.random(network, task, 0.1, seed=0)
+
+
+def test_a_problem_without_a_theorem_lists_the_conditions_that_fail():
     task = lp.Regression(X, Y)
     network = lp.Diagonal(depth=3)
-    problem = lp.Problem(network, lp.Init.random(network, task, 0.5, seed=0), task)
-    with pytest.raises(NoTheoremApplies, match=r"(?s)no theorem predicts.*depth 2.*FAILS"):
+    problem = lp.Problem(network, lp.Init.random(network, task, np.inf, seed=0), task)
+    with pytest.raises(NoTheoremApplies, match=r"(?s)no theorem predicts.*FAILS .*start at zero"):
         lp.predict(problem)
-    with pytest.raises(InitError, match=r"no mirror map; use space=ParameterSpace\(\)"):
-        lp.flow(problem, space=lp.SampleSpace())
 
 
-def test_layers_that_tie_and_cannot_fit_have_no_theorem():
+def test_layers_that_tie_and_cannot_fit_end_on_the_boundary():
+    """The coefficient stays positive and y asks for −1: it dies away."""
     task = lp.Regression([[1.0]], [-1.0])
     problem = lp.Problem(NETWORK, lp.Init([[1.0], [1.0]], 0.1), task)
-    with pytest.raises(NoTheoremApplies, match=r"FAILS .*strictly inside all half-lines"):
-        lp.predict(problem)
-    # The positive coefficient dies away; it never arrives in finite time, nor does it fail.
+    limit = lp.predict(problem)
+    assert limit.theorem.id == "limitpoint.boundary"
+    assert limit.coef.tolist() == [0.0]
+    assert limit.status is lp.Status.LEAST_SQUARES
+    # It never arrives in finite time, nor does the flow fail.
     run = lp.flow(problem, t_end=10.0)
     assert run.status is lp.Status.REACHED_END
     assert 0 < run.coef[0] < 0.01
@@ -436,12 +451,50 @@ def test_zero_last_direction():
         lp.Problem(NETWORK, lp.Init.zero_last(NETWORK, task, direction=[1.0, 2.0]), task)
 
 
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        (1.0, r"shape must be in \(-1, 1\); it is 1"),
+        (-1, r"shape must be in \(-1, 1\); it is -1"),
+        ([0.0, 0.0, 1.5, 0.0, 2.0], r"shape must be in \(-1, 1\); it is 1\.5"),
+        ([0.0, 0.5], r"shape must be a number or have one entry per feature, \(5,\); .*\(2,\)"),
+        ([[0.0]], r"shape must have 0 or 1 dimension"),
+        (np.nan, r"shape must be finite"),
+        ("round", r"shape must be an array of real numbers"),
+        (None, r"shape must be an array of real numbers|shape must be finite"),
+    ],
+    ids=str,
+)
+def test_shape(shape, message):
+    with pytest.raises(InitError, match=message):
+        lp.Init.shaped(lp.Paired(), lp.Regression(X, Y), 0.1, shape=shape)
+
+
+def test_unbiased_direction():
+    task = lp.Regression(X, Y)
+    network = lp.SignedPower(depth=3)
+    with pytest.raises(InitError, match=r"direction must be finite"):
+        lp.Init.unbiased(network, task, direction=[1.0, 1.0, np.nan, 1.0, 1.0])
+    with pytest.raises(InitError, match="needs"):
+        lp.Problem(network, lp.Init.unbiased(network, task, direction=[1.0, 2.0]), task)
+    with pytest.raises(InitError, match="give scale or log_scale, not both"):
+        lp.Init.unbiased(network, task, 1.0, log_scale=0.0)
+
+
+@pytest.mark.parametrize(
+    "scales", [[], [[1.0]], [-1.0], [np.nan], "small", None, [1.0, "a"]], ids=str
+)
+def test_scales_of_a_path(scales):
+    with pytest.raises(InitError, match=r"scales must hold numbers in \[0, inf\]"):
+        lp.predict_path(make(), scales)
+
+
 # ---------------------------------------------------------------- scales out of reach
 
 
-def test_an_infinite_scale_is_not_predicted_yet():
+def test_an_infinite_scale_needs_coefficients_that_start_at_zero():
     problem = make(scale=np.inf)
-    with pytest.raises(NotImplementedError, match=r"does not cover .*scale=inf.* yet; give a fin"):
+    with pytest.raises(NoTheoremApplies, match=r"FAILS  coefficients start at zero .*not zero: 0"):
         lp.predict(problem)
     assert lp.explain(problem).applicable == ()
 

@@ -179,9 +179,12 @@ def test_flow_in_parameter_space(limitpoint):
 
 
 def test_flow_of_a_deeper_network(limitpoint):
-    status, out, _ = limitpoint("flow", *options("--depth", "3", "--scale", "0.5", "--json"))
+    given = options("--depth", "3", "--scale", "0.5", "--json")
+    status, out, _ = limitpoint("flow", *given)
     assert status == 0
-    assert strict_json(out)["kind"] == "gradient flow in parameter space"
+    assert strict_json(out)["kind"] == "gradient flow in sample space"
+    limit = strict_json(limitpoint("predict", *given)[1])
+    np.testing.assert_allclose(strict_json(out)["coefs"][-1], limit["coef"], atol=1e-6)
 
 
 def test_train_takes_the_steps_it_is_told(limitpoint):
@@ -342,9 +345,13 @@ def test_both_a_file_and_data(limitpoint, command):
         ("--seed", "3"),
         ("--depth", "3"),
         ("--zero-last",),
+        ("--unbiased",),
+        ("--shape", "0"),
+        ("--scale", "0"),
+        ("--network", "diagonal"),
         ("--loss-factor", "3"),
     ],
-    ids=lambda option: option[0],
+    ids=" ".join,
 )
 def test_options_that_a_problem_file_would_ignore_are_refused(limitpoint, option):
     assert_bad_input(limitpoint("predict", "problem.toml", *option), option[0])
@@ -417,13 +424,24 @@ def test_bad_data_files(limitpoint, name, content, words):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (("--network", "dense"), ["--network", "dense"]),
+        (("--network", "dense"), ["--network", "signed-power, paired; it is dense"]),
+        (("--network", "paired", "--depth", "3"), ["a paired network has no depth"]),
+        (("--network", "power", "--depth", "1"), ["depth must be a whole number, at least 2"]),
+        (("--network", "power", "--zero-last"), ["zero_last", "Power(depth=2)", "Init.random"]),
+        (("--network", "paired", "--zero-last"), ["zero_last", "Paired()", "Init.unbiased"]),
+        (("--network", "power", "--unbiased"), ["unbiased", "Power(depth=2)", "Init.random"]),
+        (("--unbiased",), ["unbiased", "Diagonal(depth=2)", "Init.zero_last"]),
+        (("--shape", "0.5"), ["shaped needs a network of pairs", "Diagonal(depth=2)"]),
+        (("--network", "paired", "--shape", "1"), ["shape must be in (-1, 1); it is 1"]),
+        (("--network", "paired", "--shape", "nan"), ["shape must be finite"]),
+        (("--seed", "0", "--zero-last"), ["--seed and --zero-last do not go together"]),
+        (("--zero-last", "--unbiased"), ["--zero-last and --unbiased do not go together"]),
+        (("--shape", "0", "--seed", "1"), ["--seed and --shape do not go together"]),
         (("--depth", "1"), ["depth must be a whole number, at least 2"]),
         (("--scale", "-1"), ["scale must be a number in [0, inf]"]),
         (("--scale", "nan"), ["scale must be a number in [0, inf]"]),
         (("--log-scale", "nan"), ["log_scale must be a number"]),
         (("--scale", "1", "--log-scale", "0"), ["scale", "log_scale", "not both"]),
-        (("--scale", "inf"), ["scale=inf", "yet"]),
         (("--scale", "1e200"), ["scale 1e+200", "overflow"]),
         (("--seed", "-1"), ["seed"]),
         (("--loss-factor", "0"), ["loss_factor must be a positive number"]),
@@ -453,11 +471,11 @@ def test_bad_runs(limitpoint, arguments, words):
 
 def test_no_theorem_applies(limitpoint):
     """The one answer of several lines: the table of conditions follows the sentence."""
-    status, out, err = limitpoint("predict", *options("--depth", "3"))
+    status, out, err = limitpoint("predict", *options("--scale", "inf"))
     assert status == 2
     assert out == ""
     assert err.startswith("error: no theorem predicts the limit of this problem")
-    assert "diagonal network of depth 2" in err
+    assert "FAILS  coefficients start at zero" in err
     assert "Traceback" not in err
 
 
@@ -515,7 +533,7 @@ def test_an_interruption_is_no_traceback(limitpoint, monkeypatch, interrupted):
 def test_help_names_every_command(limitpoint):
     status, out, _ = limitpoint("--help")
     assert status == 0
-    for command in (*ON_A_PROBLEM, "atlas", "demo"):
+    for command in (*ON_A_PROBLEM, "saddles", "scales", "growth", "atlas", "demo"):
         assert command in out
 
 
@@ -566,8 +584,9 @@ def test_piped_output_is_not_cut_off(limitpoint, command):
     assert "\x1b" not in out
     assert not any(line.rstrip().endswith("…") for line in out.splitlines())
     assert max(len(line.rstrip()) for line in out.splitlines()) <= PIPED_WIDTH
-    # A table of nine checks or four theorems folded into a column of words would be far longer.
-    assert len(out.splitlines()) < 60
+    # A table of nine checks, or statements folded into a column of words, would be far longer.
+    most = 15 * len(lp.theorems()) if command == "atlas" else 60
+    assert len(out.splitlines()) < most
 
 
 # ---------------------------------------------------------------- saddles
@@ -659,3 +678,186 @@ def test_saddles_refuse_bad_input(limitpoint):
 
 def test_help_names_saddles(limitpoint):
     assert "saddles" in limitpoint("--help")[1]
+
+
+# ---------------------------------------------------------------- every network
+
+NETWORKS = {
+    "depth 3": (("--depth", "3"), lp.Diagonal(3)),
+    "odd power": (("--network", "power", "--depth", "3", "--seed", "1"), lp.Power(3)),
+    "signed power": (("--network", "signed-power", "--depth", "3"), lp.SignedPower(3)),
+    "underscore": (("--network", "signed_power"), lp.SignedPower(2)),
+    "paired": (("--network", "paired"), lp.Paired()),
+}
+
+
+def problem_of(name, scale):
+    """The same problem by the library."""
+    given, network = NETWORKS[name]
+    task = lp.Regression([[1, 0.5, 0.7, 0], [0.5, 1, 0.1, 0.7]], [1, 0])
+    seed = int(given[given.index("--seed") + 1]) if "--seed" in given else 0
+    return lp.Problem(network, lp.Init.random(network, task, scale, seed=seed), task)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_network_by_options_is_the_library_s_answer(limitpoint, name):
+    given = options(*NETWORKS[name][0], "--scale", "0.3", "--json")
+    problem = problem_of(name, 0.3)
+    found = strict_json(limitpoint("predict", *given)[1])
+    assert found["coef"] == lp.predict(problem).coef.tolist()
+    assert strict_json(limitpoint("explain", *given)[1]) == lp.explain(problem).to_dict()
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_network_has_saddles(limitpoint, name):
+    found = strict_json(limitpoint("saddles", *options(*NETWORKS[name][0], "--json"))[1])
+    assert found["times"] == lp.saddles(problem_of(name, 0.0)).times.tolist()
+    at_zero = limitpoint("predict", *options(*NETWORKS[name][0], "--scale", "0", "--json"))
+    assert strict_json(at_zero[1])["certificate"]["ok"] is True
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_network_flows_and_is_verified(limitpoint, name):
+    given = options(*NETWORKS[name][0], "--scale", "0.3")
+    status, out, err = limitpoint("verify", *given)
+    assert (status, err) == (0, "")
+    assert "PASSED" in out
+    for space in ((), ("--parameters",)):
+        status, out, _ = limitpoint("flow", *given, *space, "--json")
+        assert strict_json(out)["status"] == "CONVERGED"
+
+
+@pytest.mark.parametrize(
+    ("given", "network", "start"),
+    [
+        (("--depth", "3", "--zero-last"), lp.Diagonal(3), lp.Init.zero_last),
+        (
+            ("--network", "signed-power", "--depth", "3", "--unbiased"),
+            lp.SignedPower(3),
+            lp.Init.unbiased,
+        ),
+        (("--network", "paired", "--unbiased"), lp.Paired(), lp.Init.unbiased),
+        (
+            ("--network", "paired", "--shape", "-0.5"),
+            lp.Paired(),
+            lambda *given: lp.Init.shaped(*given, shape=-0.5),
+        ),
+    ],
+    ids=["zero last", "signed power", "unbiased pairs", "shaped pairs"],
+)
+def test_starts_at_zero_have_a_limit_at_every_scale(limitpoint, given, network, start):
+    task = lp.Regression([[1, 0.5, 0.7, 0], [0.5, 1, 0.1, 0.7]], [1, 0])
+    for scale in ("0", "0.3", "inf"):
+        found = strict_json(limitpoint("predict", *options(*given, "--scale", scale, "--json"))[1])
+        problem = lp.Problem(network, start(network, task, float(scale)), task)
+        assert found["coef"] == lp.predict(problem).coef.tolist()
+        assert found["certificate"]["ok"] is True
+
+
+# ---------------------------------------------------------------- scales and growth times
+
+
+def test_scales_print_a_table(limitpoint):
+    status, out, err = limitpoint("scales", *options("--depth", "3"))
+    assert (status, err) == (0, "")
+    assert "Limits at 60 scales, 4 coefficients" in out
+    assert max(len(line.rstrip()) for line in out.splitlines()) <= PIPED_WIDTH
+
+
+def test_scales_are_the_library_s_path(limitpoint):
+    given = ("--from", "1e-3", "--to", "10", "--points", "5", "--zero", "--infinity", "--json")
+    found = strict_json(limitpoint("scales", *options("--depth", "3", "--zero-last"), *given)[1])
+    # Infinity is no number of JSON.
+    np.testing.assert_allclose(found["scales"][:-1], [0, 1e-3, 1e-2, 0.1, 1, 10], rtol=1e-12)
+    assert found["scales"][-1] is None
+    network = lp.Diagonal(3)
+    task = lp.Regression([[1, 0.5, 0.7, 0], [0.5, 1, 0.1, 0.7]], [1, 0])
+    problem = lp.Problem(network, lp.Init.zero_last(network, task), task)
+    path = lp.predict_path(problem, [0, *np.geomspace(1e-3, 10, 5), np.inf])
+    assert [limit["coef"] for limit in found["limits"]] == path.coefs.tolist()
+
+
+def test_scales_of_a_file_are_plotted(limitpoint):
+    status, out, err = limitpoint(
+        "scales", "problem.toml", "--points", "8", "--json", "--plot", "new/scales.png"
+    )
+    assert status == 0
+    assert len(strict_json(out)["limits"]) == 8
+    assert Path("new/scales.png").read_bytes().startswith(PNG)
+    assert err.splitlines() == ["figure written to new/scales.png"]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--from", "0"), ["--from and --to", "add --zero or --infinity"]),
+        (("--to", "inf"), ["--from and --to", "add --zero or --infinity"]),
+        (("--from", "1", "--to", "0.1"), ["--from and --to", "1 and 0.1"]),
+        (("--from", "nan"), ["--from and --to"]),
+        (("--points", "1"), ["--points must be at least 2; it is 1"]),
+        (("--points", "-3"), ["--points must be at least 2"]),
+        (("--scale", "1"), ["--scale"]),
+        (("--log-scale", "-3"), ["--log-scale"]),
+        (("--plot", "figure.xyz"), ["xyz", "png"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_scales_refuse_bad_input(limitpoint, more, words):
+    assert_bad_input(limitpoint("scales", *options(*more)), *words)
+
+
+def test_scales_without_a_limit_at_infinity(limitpoint):
+    status, out, err = limitpoint("scales", *options("--points", "3", "--infinity"))
+    assert (status, out) == (2, "")
+    assert "FAILS  coefficients start at zero" in err
+
+
+def test_growth_times_are_printed_with_their_unit(limitpoint):
+    status, out, err = limitpoint("growth", *options("--depth", "3", "--scale", "1e-2"))
+    assert (status, err) == (0, "")
+    assert "t⁺" in out
+    assert "in units of 100" in out
+    assert "The unit is s^-1." in out
+    assert "The unit is log(1/s)." in limitpoint("growth", *options("--network", "paired"))[1]
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_growth_times_are_the_library_s(limitpoint, name):
+    found = strict_json(
+        limitpoint("growth", *options(*NETWORKS[name][0], "--scale", "1e-2", "--json"))[1]
+    )
+    problem = problem_of(name, 1e-2)
+    times = lp.growth_times(problem.network, problem.init)
+    assert found["unit"] == times.unit
+    for side, values in (("t_plus", times.t_plus), ("t_minus", times.t_minus)):
+        # A side that is never reached has an infinite time: null in JSON.
+        assert found[side] == [v if np.isfinite(v) else None for v in values.tolist()]
+
+
+def test_growth_times_of_a_zero_balanced_start(limitpoint):
+    found = strict_json(limitpoint("growth", *options("--depth", "3", "--zero-last", "--json"))[1])
+    np.testing.assert_allclose(found["t_plus"], [np.pi / 2] * 4, rtol=1e-12)
+    assert found["unit"] is None  # at scale 0 it is infinite
+
+
+def test_growth_refuses_bad_input(limitpoint):
+    assert_bad_input(limitpoint("growth"), "give a problem file, or both --X and --y")
+    assert_bad_input(limitpoint("growth", "problem.toml", "--scale", "1"), "--scale")
+
+
+# ---------------------------------------------------------------- the bound on the loss
+
+
+def test_the_bound_is_drawn(limitpoint):
+    status, _, _ = limitpoint("flow", "problem.toml", "--bound", "--plot", "figure.png")
+    assert status == 0
+    assert Path("figure.png").read_bytes().startswith(PNG)
+
+
+def test_the_bound_is_refused_where_it_is_not_drawn_or_does_not_hold(limitpoint):
+    assert_bad_input(limitpoint("flow", "problem.toml", "--bound"), "--bound needs --plot")
+    assert_bad_input(
+        limitpoint("flow", *options("--network", "paired"), "--bound", "--plot", "figure.png"),
+        "--bound: labarriere2024.theorem2 does not apply",
+    )
+    assert not Path("figure.png").exists()

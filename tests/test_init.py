@@ -147,3 +147,101 @@ def test_a_problem_checks_that_its_parts_fit():
 def test_a_problem_prints_its_scale(given, shown):
     problem = lp.Problem(NETWORK, lp.Init.zero_last(NETWORK, TASK, **given), TASK)
     assert repr(problem) == f"Problem(Diagonal(depth=2), {shown}, 2 samples × 3 features)"
+
+
+# ---------------------------------------------------------------- starts of other networks
+
+
+@pytest.mark.parametrize("network", [lp.SignedPower(2), lp.SignedPower(3), lp.Paired()], ids=repr)
+@pytest.mark.parametrize("direction", [None, [1.0, -2.0, 0.3]], ids=["ones", "weighted"])
+def test_unbiased_layers_are_equal_and_cancel(network, direction):
+    init = lp.Init.unbiased(network, TASK, 0.5, direction=direction)
+    expected = [0.5] * 3 if direction is None else [0.5, -1.0, 0.15]
+    assert len(init.layers) == len(network.layer_shapes(TASK))
+    for layer in init.layers:
+        assert layer.tolist() == expected
+    assert network.coef(init.layers).tolist() == [0.0] * 3
+
+
+@pytest.mark.parametrize("shape", [0.0, 0.5, -0.9, [0.2, -0.3, 0.999]], ids=str)
+@pytest.mark.parametrize("scale", [1e-3, 2.0])
+def test_shaped_pairs_have_their_scale_and_shape(shape, scale):
+    init = lp.Init.shaped(lp.Paired(), TASK, scale, shape=shape)
+    u_plus, v_plus, u_minus, v_minus = init.layers
+    np.testing.assert_array_equal(u_plus, u_minus)
+    np.testing.assert_array_equal(v_plus, v_minus)
+    np.testing.assert_allclose(u_plus * v_plus, scale**2, rtol=1e-14)
+    # 1 − shape, of which the larger layer is made, is rounded once more.
+    np.testing.assert_allclose(
+        (u_plus - v_plus) / (u_plus + v_plus), np.ones(3) * shape, atol=1e-14
+    )
+    assert lp.Paired().coef(init.layers).tolist() == [0.0] * 3
+
+
+def test_shape_zero_is_unbiased():
+    shaped = lp.Init.shaped(lp.Paired(), TASK, log_scale=-2302.6, shape=0)
+    equal = lp.Init.unbiased(lp.Paired(), TASK, log_scale=-2302.6)
+    np.testing.assert_array_equal(shaped.direction, equal.direction)
+    assert shaped.log_scale == equal.log_scale
+
+
+def test_the_sum_of_squares_of_shaped_layers():
+    """From `uv = scale²` and the shape s: `u² + v² = 2 scale² (1 + s²)/(1 − s²)`.
+
+    This is the width of the entropy at its start (β = (u² + v²) sinh 2ξ).
+    """
+    u, v, _, _ = lp.Init.shaped(lp.Paired(), TASK, 0.3, shape=0.6).layers
+    np.testing.assert_allclose(u**2 + v**2, 2 * 0.09 * (1 + 0.36) / (1 - 0.36), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("network", "instead"),
+    [
+        (lp.SignedPower(3), "Init.unbiased"),
+        (lp.Paired(), "Init.unbiased"),
+        (lp.Power(3), "Init.random"),
+    ],
+    ids=repr,
+)
+def test_zero_last_is_refused_where_coefficients_would_not_start_at_zero(network, instead):
+    with pytest.raises(
+        InitError,
+        match=rf"zero_last does not make .*{network.__class__.__name__}.*"
+        rf"start at zero.*use {instead}",
+    ):
+        lp.Init.zero_last(network, TASK, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("network", "instead"),
+    [
+        (lp.Diagonal(2), "Init.zero_last"),
+        (lp.Diagonal(4), "Init.zero_last"),
+        (lp.Power(2), "Init.random"),
+    ],
+    ids=repr,
+)
+def test_unbiased_and_shaped_are_refused_for_other_networks(network, instead):
+    with pytest.raises(InitError, match=rf"unbiased does not make .*use {instead}"):
+        lp.Init.unbiased(network, TASK, 0.1)
+    with pytest.raises(InitError, match=rf"shaped needs a network of pairs.*use {instead}"):
+        lp.Init.shaped(network, TASK, 0.1, shape=0.5)
+
+
+def test_starts_by_name_are_refused_for_a_network_of_functions():
+    """It has one layer: nothing that could be equal to another, or be the last."""
+    network = lp.General(lambda block: block[0] - block[1], block_size=2)
+    for start in (
+        lp.Init.zero_last,
+        lp.Init.unbiased,
+        lambda *given: lp.Init.shaped(*given, shape=0.5),
+    ):
+        with pytest.raises(InitError, match=r"General\(.*use Init\.random"):
+            start(network, TASK, 0.1)
+
+
+def test_shaped_is_refused_for_powers():
+    with pytest.raises(
+        InitError, match=r"shaped needs .*Paired\(\); for SignedPower.*Init.unbiased"
+    ):
+        lp.Init.shaped(lp.SignedPower(3), TASK, 0.1, shape=0.5)

@@ -196,6 +196,62 @@ def test_a_frozen_coefficient(tmp_path):
     assert np.isfinite(figure.axes[1].get_ylim()).all()
 
 
+def test_a_bound_is_laid_over_the_loss(tmp_path):
+    problem = problem_of(lp.examples.zhao_eq7(), 1.0)
+    run = lp.flow(problem)
+    bound = lp.convergence_bound(problem, run.times)
+    figure = rendered(lp.plot.plot_trajectory(run, bound=bound), tmp_path)
+    loss, over = figure.axes[2].lines
+    assert legend(figure.axes[2]) == ["upper bound"]
+    np.testing.assert_array_equal(over.get_xdata(), run.times[run.times > 0])
+    np.testing.assert_array_equal(over.get_ydata(), bound[run.times > 0])
+    assert (over.get_ydata() >= loss.get_ydata()).all()
+    assert lp.plot.plot_trajectory(run).axes[2].get_legend() is None
+
+
+@pytest.mark.parametrize(
+    ("bound", "message"),
+    [
+        ([1.0, 2.0], r"bound must have one entry for each of the \d+ times"),
+        ([[1.0]], "bound must have 1 dimension"),
+        ([float("nan")], "bound must be finite"),
+        ("high", "bound must be an array of real numbers"),
+    ],
+)
+def test_a_bound_that_cannot_be_drawn(example, bound, message):
+    with pytest.raises(lp.errors.LimitpointError, match=message):
+        lp.plot.plot_trajectory(lp.flow(example), bound=bound)
+
+
+@pytest.mark.parametrize(("depth", "scale"), [(3, 1e-30), (4, 1e-10)])
+def test_a_deep_flow_at_a_tiny_scale(depth, scale, tmp_path):
+    """Jumps at times of one order: they have most of the axis, from before the first of them."""
+    network, task = lp.Diagonal(depth), lp.examples.zhao_eq7()
+    problem = lp.Problem(network, lp.Init.random(network, task, scale, seed=1), task)
+    run = lp.flow(problem)
+    figure = rendered(lp.plot.plot_trajectory(run, lp.predict(problem)), tmp_path)
+    left, right = figure.axes[2].get_xlim()
+    moved = run.times[np.abs(run.losses - run.losses[0]) > 1e-3 * run.losses[0]][0]
+    assert left < moved < run.times[-1] < right
+    assert np.log(run.times[-1] / moved) > np.log(right / left) / 3
+
+
+def test_times_that_no_axis_holds_are_left_out(tmp_path):
+    """Nor is the time in which nothing moves any more."""
+    times = np.array([0.0, 1.0, 10.0, 100.0, 1e280, 1e307, np.inf])
+    run = lp.Trajectory.build(
+        kind="a flow that never arrives",
+        status=lp.Status.REACHED_END,
+        times=times,
+        coefs=np.array([[0.0], [0.1], *[[1.0]] * 5]),
+        losses=np.array([1.0, 0.9, *[0.1] * 5]),
+        misfit=0.1,
+    )
+    figure = rendered(lp.plot.plot_trajectory(run), tmp_path)
+    assert figure.axes[0].lines[0].get_xdata().tolist() == [1.0, 10.0, 100.0]
+    assert figure.axes[2].get_xlim()[1] < 1000
+
+
 # ---------------------------------------------------------------- limits
 
 
@@ -226,6 +282,86 @@ def test_features_are_whole_numbers_on_the_axis(example):
     low, high = axes.get_xlim()
     ticks = [tick for tick in axes.get_xticks() if low <= tick <= high]
     assert all(float(tick).is_integer() for tick in ticks)
+
+
+# ---------------------------------------------------------------- limits against the scale
+
+
+def balanced(task=None):
+    task = task or lp.examples.zhao_eq7()
+    network = lp.Diagonal(3)
+    return lp.Problem(network, lp.Init.zero_last(network, task), task)
+
+
+def dots(axes):
+    """Places and heights of the dots, by colour."""
+    return {
+        (line.get_color(), float(line.get_xdata()[0])): float(line.get_ydata()[0])
+        for line in axes.lines
+        if line.get_marker() == "o" and len(line.get_xdata()) == 1
+    }
+
+
+def test_a_path_with_both_limits(tmp_path):
+    scales = np.geomspace(1e-4, 1e2, 13)
+    path = lp.predict_path(balanced(), [0.0, *scales, np.inf])
+    (axes,) = rendered(lp.plot.plot_path(path), tmp_path).axes
+    assert axes.get_xscale() == "log"
+    assert axes.get_xlabel() == "scale of the initialisation"
+    assert axes.get_ylabel() == "coefficient of the limit"
+    assert legend(axes) == ["β[0]", "β[1]", "β[2]", "β[3]"]
+    curves = {line.get_label(): line for line in axes.lines if line.get_label().startswith("β")}
+    labels = {
+        label.get_text(): tick
+        for tick, label in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
+    }
+    assert {"0", "∞", "$10^{-4}$", "$10^{2}$"} <= set(labels)
+    left, right = axes.get_xlim()
+    assert left < labels["0"] < 1e-4 < 1e2 < labels["∞"] < right
+    found = dots(axes)
+    assert len(found) == 8
+    for i in range(4):
+        curve = curves[f"β[{i}]"]
+        np.testing.assert_array_equal(curve.get_xdata(), scales)
+        np.testing.assert_array_equal(curve.get_ydata(), path.coefs[1:-1, i])
+        assert found[curve.get_color(), labels["0"]] == path.coefs[0, i]
+        assert found[curve.get_color(), labels["∞"]] == path.coefs[-1, i]
+
+
+def test_a_path_in_any_order_is_drawn_from_small_to_large(tmp_path):
+    path = lp.predict_path(balanced(), [1.0, 0.0, 1e-2, 1e-1])
+    (axes,) = rendered(lp.plot.plot_path(path), tmp_path).axes
+    assert axes.lines[0].get_xdata().tolist() == [1e-2, 1e-1, 1.0]
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), path.coefs[[2, 3, 0], 0])
+
+
+@pytest.mark.parametrize(
+    ("scales", "labels"),
+    [
+        ([0.0], {"0"}),
+        ([np.inf], {"∞"}),
+        ([0.0, np.inf], {"0", "∞"}),
+        ([0.1], {"0.1"}),
+        ([0.2, 0.7], {"0.2", "0.7"}),
+        ([1e-4, 1e-3], {"$10^{-4}$", "$10^{-3}$"}),
+        ([0.0, 1e-290, 1.0], {"0"}),
+    ],
+    ids=str,
+)
+def test_paths_of_few_scales(scales, labels, tmp_path):
+    network, task = lp.Diagonal(2), lp.examples.zhao_eq7()
+    problem = lp.Problem(network, lp.Init.zero_last(network, task), task)
+    path = lp.predict_path(problem, scales)
+    (axes,) = rendered(lp.plot.plot_path(path), tmp_path).axes
+    assert labels <= {label.get_text() for label in axes.get_xticklabels()}
+    assert np.isfinite(axes.get_xlim()).all()
+    assert len(legend(axes)) == 4
+
+
+def test_a_path_of_many_coefficients(tmp_path):
+    path = lp.predict_path(balanced(wide(40)), [0.0, 1e-2, 1.0])
+    (axes,) = rendered(lp.plot.plot_path(path), tmp_path).axes
+    assert len(legend(axes)) == 7
 
 
 # ---------------------------------------------------------------- saddle paths

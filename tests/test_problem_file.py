@@ -1,13 +1,14 @@
 """Problem files: TOML that points at CSV, NPY or NPZ data."""
 
 import math
+import tomllib
 
 import numpy as np
 import pytest
 
 import limitpoint as lp
 from limitpoint.errors import ProblemFileError
-from limitpoint.problem_file import read_array
+from limitpoint.problem_file import INITS, NETWORKS, read_array
 
 NETWORK = lp.Diagonal(depth=2)
 X = np.array([[1.0, 0.5, 0.7, 0.0], [0.5, 1.0, 0.1, 0.7]])
@@ -99,6 +100,102 @@ def test_depth_is_kept(tmp_path):
     lp.save_problem(problem, tmp_path / "deep.toml")
     assert lp.load_problem(tmp_path / "deep.toml").network == network
     assert (tmp_path / "deep.npz").exists()
+
+
+OTHERS = {
+    "power": (lp.Power(3), {"kind": "power", "depth": 3}),
+    "signed power": (lp.SignedPower(4), {"kind": "signed_power", "depth": 4}),
+    "paired": (lp.Paired(), {"kind": "paired"}),
+    "deep": (lp.Diagonal(5), {"kind": "diagonal", "depth": 5}),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("given", [{"scale": 1 / 3}, {"log_scale": -2302.6}], ids=str)
+def test_every_network_is_read_back_exactly(tmp_path, name, given):
+    network, table = OTHERS[name]
+    saved = lp.Problem(network, lp.Init.random(network, TASK, seed=5, **given), TASK)
+    lp.save_problem(saved, tmp_path / "problem.toml")
+    content = tomllib.loads((tmp_path / "problem.toml").read_text(encoding="utf-8"))
+    assert content["network"] == table
+    read = lp.load_problem(tmp_path / "problem.toml")
+    assert read.network == network
+    assert (read.init.scale, read.init.log_scale) == (saved.init.scale, saved.init.log_scale)
+    for one, two in zip(read.init.direction, saved.init.direction, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize(
+    ("network", "init", "expected"),
+    [
+        (
+            'kind = "signed_power"\ndepth = 3',
+            'kind = "unbiased"\ndirection = [1, 2]',
+            lambda network, task: lp.Init.unbiased(network, task, 1e-3, direction=[1, 2]),
+        ),
+        (
+            'kind = "signed_power"',
+            'kind = "unbiased"',
+            lambda network, task: lp.Init.unbiased(network, task, 1e-3),
+        ),
+        (
+            'kind = "paired"',
+            'kind = "shaped"\nshape = 0.5',
+            lambda network, task: lp.Init.shaped(network, task, 1e-3, shape=0.5),
+        ),
+        (
+            'kind = "paired"',
+            'kind = "shaped"\nshape = [0.5, -0.5]',
+            lambda network, task: lp.Init.shaped(network, task, 1e-3, shape=[0.5, -0.5]),
+        ),
+        (
+            'kind = "power"\ndepth = 4',
+            'kind = "random"\nseed = 7',
+            lambda network, task: lp.Init.random(network, task, 1e-3, seed=7),
+        ),
+        (
+            'kind = "paired"',
+            'kind = "layers"\ndirection = [[1, 2], [3, 4], [5, 6], [7, 8]]',
+            lambda network, task: lp.Init([[1, 2], [3, 4], [5, 6], [7, 8]], 1e-3),
+        ),
+    ],
+    ids=["unbiased, weighted", "unbiased", "shaped", "shaped per feature", "power", "layers"],
+)
+def test_networks_and_starts_by_name(tmp_path, network, init, expected):
+    text = GOOD.replace('kind = "diagonal"\ndepth = 2', network)
+    text = text.replace('kind = "random"\nseed = 3', init)
+    problem = lp.load_problem(write(tmp_path, text))
+    wanted = expected(problem.network, problem.task)
+    assert problem.init.scale == wanted.scale == 1e-3
+    for one, two in zip(problem.init.direction, wanted.direction, strict=True):
+        np.testing.assert_array_equal(one, two)
+    # What is saved names the layers, and is the same problem.
+    lp.save_problem(problem, tmp_path / "again.toml")
+    again = lp.load_problem(tmp_path / "again.toml")
+    assert again.network == problem.network
+    for one, two in zip(again.init.direction, wanted.direction, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_a_shape_from_a_file(tmp_path):
+    write(tmp_path, "0.5\n-0.25\n", "shape.csv")
+    text = GOOD.replace('kind = "diagonal"\ndepth = 2', 'kind = "paired"')
+    text = text.replace('kind = "random"\nseed = 3', 'kind = "shaped"\nshape = "shape.csv"')
+    u, v, _, _ = lp.load_problem(write(tmp_path, text)).init.direction
+    np.testing.assert_allclose((u - v) / (u + v), [0.5, -0.25], rtol=1e-14)
+
+
+def test_every_kind_of_network_and_start_has_a_test():
+    assert set(NETWORKS) == {"diagonal", "power", "signed_power", "paired"}
+    assert set(INITS) == {"random", "zero_last", "unbiased", "shaped", "layers"}
+
+
+def test_a_network_of_functions_cannot_be_written(tmp_path):
+    network = lp.General(lambda block: block[0] * block[1], block_size=2)
+    problem = lp.Problem(network, lp.Init.random(network, TASK, 0.1, seed=0), TASK)
+    with pytest.raises(ProblemFileError, match=r"General cannot be written .*; known are diag"):
+        lp.save_problem(problem, tmp_path / "problem.toml")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_saved_problem_can_be_moved(tmp_path):
@@ -246,11 +343,21 @@ def test_read_array_from_the_working_folder(tmp_path, monkeypatch):
         ("depth = 2", "depth = 2\nwidth = 3", r"\[network\] has unknown entries width"),
         ("X = [[1.0, 0.5], [0.5, 1.0]]", "", r"\[task\] needs X"),
         ("y = [1.0, 0.0]", "", r"\[task\] needs y"),
-        ('kind = "diagonal"', "", r"\[network\] kind must be 'diagonal'; it is None"),
-        ('"diagonal"', '"dense"', r"\[network\] kind must be 'diagonal'; it is 'dense'"),
+        ('kind = "diagonal"', "", r"\[network\] kind must be 'diagonal', .*; it is None"),
+        ('"diagonal"', '"dense"', r"\[network\] kind must be .* or 'paired'; it is 'dense'"),
         ('kind = "random"', "", r"\[init\] kind must be .*; it is None"),
         ('"random"', '"normal"', r"\[init\] kind must be 'random', .*; it is 'normal'"),
         ('"random"', '"layers"', r"\[init\] of kind 'layers' needs direction, a list of layers"),
+        ('"diagonal"', "[1]", r"\[network\] kind must be .* or 'paired'; it is \[1\]"),
+        ('"diagonal"', '"paired"', "a paired network has no depth"),
+        ('"random"', "2", r"\[init\] kind must be .*; it is 2"),
+        ('"random"', '"shaped"', r"\[init\] of kind 'shaped' needs shape, a number in \(-1, 1\)"),
+        ('"random"', '"unbiased"', r"\[init\] of kind 'unbiased' does not take seed"),
+        ('"random"', '"zero_last"', r"\[init\] of kind 'zero_last' does not take seed"),
+        ("seed = 3", "shape = 0.5", r"\[init\] of kind 'random' does not take shape"),
+        ("seed = 3", "direction = [1, 1]", r"\[init\] of kind 'random' does not take direction"),
+        ('"random"\nseed = 3', '"unbiased"', "unbiased does not make the coefficients of Diagonal"),
+        ('"random"\nseed = 3', '"shaped"\nshape = 0.5', r"shaped needs a network of pairs"),
         ("depth = 2", "depth = 1", "depth must be a whole number, at least 2; it is 1"),
         ("depth = 2", 'depth = "2"', "depth must be a whole number, at least 2; it is '2'"),
         ("scale = 1e-3", "scale = -1", r"scale must be a number in \[0, inf\]; it is -1"),

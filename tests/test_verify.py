@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.networks.unmapped import Unmapped
 from tests.theory.problems import (
     LOG_SCALES,
     diagonal_problem,
@@ -189,7 +190,7 @@ class TestFails:
     def test_conserved_quantities_that_move(self, monkeypatch, problem):
         def leaking(network, trajectory):
             found = lp.drift(network, trajectory)
-            return dataclasses.replace(found, relative=found.relative + 1e-3)
+            return dataclasses.replace(found, moved=found.moved + 1e-3 * found.size)
 
         monkeypatch.setattr(VERIFY_MODULE, "drift", leaking)
         assert failing(lp.verify(problem)) == ["parameter flow: invariant drift"]
@@ -197,7 +198,8 @@ class TestFails:
 
 class TestErrors:
     def test_without_a_theorem(self):
-        problem = diagonal_problem(*gaussian_data(3, 6), *random_layers(6, 3))
+        X, y = gaussian_data(3, 6)
+        problem = lp.Problem(Unmapped(), lp.Init(random_layers(6, 4)), lp.Regression(X, y))
         with pytest.raises(lp.errors.NoTheoremApplies, match="no theorem predicts"):
             lp.verify(problem)
 

@@ -67,10 +67,7 @@ def plot_trajectory(
     FigureCanvasAgg(figure)
     values, logs, losses = figure.subplots(3, 1, sharex=True, height_ratios=(3, 2, 2))
     named = _largest(trajectory.log_abs_coefs[-1])
-    # Time 0 has no place on a logarithmic axis; it is drawn only if there is nothing else. Nor has
-    # the time that a flow needs which never arrives.
-    shown = (_moments(trajectory) > 0) & (_moments(trajectory) < 1 / SMALLEST_DRAWN)
-    shown = shown if shown.any() else ~shown
+    shown = _shown(trajectory)
     moments = _moments(trajectory)[shown]
     coefs = _drawable(trajectory.coefs[shown])
     tens = _drawable(trajectory.log_abs_coefs[shown] / np.log(10))
@@ -101,8 +98,7 @@ def plot_trajectory(
         losses.set_xscale("log")
         first = _first_move(trajectory)
         lead = min(LEAD, max(LEAST_LEAD, float(moments[-1]) / first))
-        last = min(LEAD * _last_move(trajectory, shown), float(moments[-1]))
-        losses.set_xlim(first / lead, last * 1.3)
+        losses.set_xlim(first / lead, moments[-1] * 1.3)
     return figure
 
 
@@ -297,13 +293,24 @@ def _first_move(trajectory: Trajectory) -> float:
     return float(moments[moved][0] if moved.any() else moments[later][0])
 
 
-def _last_move(trajectory: Trajectory, shown: NDArray[np.bool_]) -> float:
-    """The first shown moment from which on the loss stays where it ends."""
-    moments, losses = _moments(trajectory)[shown], _drawable(trajectory.losses[shown])
+def _shown(trajectory: Trajectory) -> NDArray[np.bool_]:
+    """Which records are drawn: those after time 0, until the loss has long been where it ends.
+
+    Time 0 has no place on a logarithmic axis; it is drawn only if there is nothing else. Nor have
+    the times that a flow needs which never arrives.
+    """
+    moments, losses = _moments(trajectory), _drawable(trajectory.losses)
+    held: NDArray[np.bool_] = (moments > 0) & (moments < 1 / SMALLEST_DRAWN)
+    if not held.any():
+        return ~held
+    end = losses[held][-1]
     with np.errstate(invalid="ignore"):
-        still = np.abs(losses - losses[-1]) <= MOVE * np.abs(losses[-1])
-    moving = np.flatnonzero(~still)
-    return float(moments[min(moving[-1] + 1, len(moments) - 1) if moving.size else -1])
+        moving = np.flatnonzero(held & ~(np.abs(losses - end) <= MOVE * np.abs(end)))
+    if moving.size == 0:
+        return held
+    settled = moments[min(moving[-1] + 1, len(moments) - 1)]
+    early: NDArray[np.bool_] = moments <= max(LEAD * settled, moments[held][0])
+    return held & early
 
 
 def _draw_bound(

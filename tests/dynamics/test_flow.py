@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from tests.networks.unmapped import Unmapped
 from tests.oracles.brute_flow import flow_coefs, flow_layers
 from tests.theory.problems import (
     LOG_OF_1E_MINUS_1000,
@@ -32,6 +33,12 @@ def small_problem(scale=0.3, depth=2, loss_factor=1.0, seed=0):
     X, y = gaussian_data(3, 6, seed)
     layers = random_layers(6, depth, seed=seed + 20)
     return diagonal_problem(X, y, *layers, scale=scale, loss_factor=loss_factor)
+
+
+def unmapped_problem(scale=None, log_scale=None):
+    X, y = gaussian_data(3, 6)
+    init = lp.Init(random_layers(6, 4), scale, log_scale=log_scale)
+    return lp.Problem(Unmapped(), init, lp.Regression(X, y))
 
 
 def tolerance(problem, coefs, clocks):
@@ -71,15 +78,13 @@ class TestAgainstBruteForce:
             np.testing.assert_allclose(layer, expected[:, j], rtol=0, atol=atol)
 
     @pytest.mark.parametrize("depth", [3, 4])
-    def test_deeper_networks_in_plain_coordinates(self, depth):
+    def test_deeper_networks(self, space, depth):
         problem = small_problem(scale=0.8, depth=depth)
         times = np.linspace(0, 10, 21)
-        run = lp.flow(problem, times=times)
+        run = lp.flow(problem, times=times, space=space)
         task = problem.task
         expected = flow_coefs(task.X, task.y, problem.init.layers, times)
-        assert run.kind == "gradient flow in parameter space"
-        # No clocks at hand: deep layers of order 1 run for times of order 10.
-        atol = tolerance(problem, expected, np.array([10.0]))
+        atol = tolerance(problem, expected, lp.predict(problem).clocks)
         np.testing.assert_allclose(run.coefs, expected, rtol=0, atol=atol)
 
     def test_deeper_networks_fit_the_data_by_themselves(self):
@@ -395,11 +400,25 @@ class TestStatuses:
 
     def test_sample_space_needs_a_mirror_map(self):
         with pytest.raises(lp.errors.InitError, match=r"no mirror map; use space=ParameterSpace"):
-            lp.flow(small_problem(depth=3), space=lp.SampleSpace())
+            lp.flow(unmapped_problem(), space=lp.SampleSpace())
+
+    def test_sample_space_needs_clocks_that_float64_resolves(self):
+        """At depth L a visible coefficient is `s^{L−2}` of a clock from its pole."""
+        problem = small_problem(scale=1e-4, depth=3)
+        with pytest.raises(lp.errors.InitError, match=r"does not resolve .*ParameterSpace"):
+            lp.flow(problem, space=lp.SampleSpace())
+        assert lp.flow(problem).kind == "gradient flow in parameter space"
+
+    def test_the_space_follows_the_clocks(self):
+        assert lp.flow(small_problem(scale=0.1, depth=3)).kind == "gradient flow in sample space"
 
     def test_plain_coordinates_need_representable_layers(self):
-        problem = diagonal_problem(*gaussian_data(3, 6), *random_layers(6, 3), log_scale=-2302.6)
         with pytest.raises(lp.errors.ScaleNotRepresentable, match="cannot be held in float64"):
+            lp.flow(unmapped_problem(log_scale=-2302.6))
+
+    def test_times_beyond_float64_are_refused(self):
+        problem = diagonal_problem(*gaussian_data(3, 6), *random_layers(6, 3), log_scale=-2302.6)
+        with pytest.raises(lp.errors.ScaleNotRepresentable, match="overflow float64; use a scale"):
             lp.flow(problem)
 
 

@@ -90,12 +90,21 @@ def test_invariants_accept_whole_trajectories():
 
 
 @pytest.mark.parametrize("depth", [3, 4])
-def test_deeper_networks_have_no_mirror_map_yet(depth):
+def test_deeper_networks_have_a_mirror_map(depth):
     network = lp.Diagonal(depth)
-    init = lp.Init(np.ones((depth, N)))
-    assert network.mirror_map(init) is None
-    assert network.growth_coordinates(init) is None
-    assert network.layers_at(init, np.zeros(N)) is None
+    layers = np.random.default_rng(depth).standard_normal((depth, N))
+    init = lp.Init(layers, 0.5)
+    mirror = network.mirror_map(init)
+    assert (mirror.degree, mirror.log_scale) == (depth, init.log_scale)
+    np.testing.assert_allclose(mirror.start_coefs(), 0.5**depth * np.prod(layers, 0), rtol=1e-12)
+    assert network.growth_coordinates(init).dimension == N
+    # A quarter of the way to either pole.
+    times = mirror.growth_times()
+    clocks = times.unit * np.stack([-times.t_minus, 0 * times.t_plus, times.t_plus]) / 4
+    at = network.layers_at(init, clocks)
+    np.testing.assert_allclose(network.coef(at), mirror.coefs(clocks), rtol=1e-12)
+    for found, layer in zip(at, init.layers, strict=True):
+        np.testing.assert_allclose(found[1], layer, rtol=1e-13)
 
 
 def test_layers_at_clocks_reproduce_the_coefficients_of_the_mirror_map():
@@ -164,7 +173,7 @@ def test_growth_velocity_is_that_of_the_parameters():
     pull = np.random.default_rng(6).standard_normal(N)
     step = 1e-6
     a, b = chart.layers(state)
-    moved = chart.layers(state + step * chart.velocity(pull))
+    moved = chart.layers(state + step * chart.velocity(pull, state))
     np.testing.assert_allclose((moved[0] - a) / step, pull * b, atol=1e-5)
     np.testing.assert_allclose((moved[1] - b) / step, pull * a, atol=1e-5)
 

@@ -86,8 +86,10 @@ def test_invariants_and_mirror_map_along_a_flow():
     np.testing.assert_allclose(found[1, 0], u_minus**2 - v_minus**2, rtol=1e-6, atol=1e-15)
     coefs = NETWORK.mirror_map(init_of(1.0)).coefs(clocks)
     np.testing.assert_allclose(coefs, NETWORK.coef(list(layers)), rtol=1e-10, atol=1e-10)
-    products = (u_plus + v_plus) * (u_minus + v_minus)
-    np.testing.assert_allclose(found[2, 0] + found[3, 0], products, rtol=1e-12, atol=1e-15)
+    sums = (u_plus + v_plus) * (u_minus + v_minus)
+    differences = (u_plus - v_plus) * (u_minus - v_minus)
+    np.testing.assert_allclose(found[2, 0], sums, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(found[3, 0], differences, rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize("log_scale", [*np.log([1e3, 1.0, 1e-6, 1e-100]), -2302.6])

@@ -16,7 +16,9 @@ SPECIAL = 0.2
 BACKGROUND = 1e-2
 
 
-def random_problems(count, seed, family, depth):
+def random_problems(
+    count, seed, family, depth, most_samples=MOST_SAMPLES, most_features=MOST_FEATURES
+):
     """Yield `count` problems (X, y, layers, scale); `layers` is (layers, n), scale included.
 
     `y` is `X·truth` for a sparse or a dense truth that the family can represent: where a
@@ -30,11 +32,11 @@ def random_problems(count, seed, family, depth):
     """
     rng = np.random.default_rng([seed, depth, FAMILIES.index(family)])
     for _ in range(count):
-        features = int(rng.integers(2, MOST_FEATURES + 1))
+        features = int(rng.integers(2, most_features + 1))
         if rng.random() < SQUARE:
-            samples = features = min(features, MOST_SAMPLES)
+            samples = features = min(features, most_samples)
         else:
-            samples = int(rng.integers(1, min(features, MOST_SAMPLES) + 1))
+            samples = int(rng.integers(1, min(features, most_samples) + 1))
         scale = float(np.exp(rng.uniform(np.log(SMALLEST_SCALE), np.log(LARGEST_SCALE))))
         direction, rises, falls = _direction(rng, family, depth, features)
         X = rng.standard_normal((samples, features))

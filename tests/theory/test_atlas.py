@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.networks.unmapped import Unmapped
 from tests.theory.problems import diagonal_problem, gaussian_data, random_layers
 
 import limitpoint as lp
@@ -32,8 +33,11 @@ class TestRegistry:
             "zhao2026.corollary4.6",
             "labarriere2024.theorem1",
             "labarriere2024.theorem2",
+            "limitpoint.own_clocks",
+            "limitpoint.lazy",
             "limitpoint.half_lines",
             "limitpoint.half_lines_at_zero",
+            "limitpoint.boundary",
         ]
 
     def test_every_theorem_says_what_it_is(self):
@@ -64,14 +68,49 @@ class TestChoice:
         b[2] = a[2]
         problem = problem_from(a, b)
         assert lp.predict(problem).theorem.id == "limitpoint.half_lines"
-        assert applicable(problem) == ["limitpoint.half_lines"]
+        assert applicable(problem) == ["limitpoint.half_lines", "limitpoint.boundary"]
 
     def test_the_theorems_that_share_a_problem_agree_on_it(self):
         problem = problem_from(np.full(6, 0.7), np.zeros(6))
-        limits = [t.limit(problem).coef for t in lp.explain(problem).applicable if t.limit]
-        assert len(limits) == 3
-        for other in limits[1:]:
-            np.testing.assert_array_equal(other, limits[0])
+        limits = {t.id: t.limit(problem).coef for t in lp.explain(problem).applicable if t.limit}
+        assert len(limits) == 5
+        first = limits["yun2021.corollary5"]
+        # It projects y onto the range of X first: some roundings of y, times ‖X⁺‖ of order 1.
+        np.testing.assert_allclose(limits.pop("limitpoint.boundary"), first, rtol=0, atol=1e-13)
+        for other in limits.values():
+            np.testing.assert_array_equal(other, first)
+
+    @pytest.mark.parametrize("depth", [3, 4, 5])
+    def test_depth_changes_nothing_in_the_choice(self, depth):
+        equal = np.full(6, 0.7)
+        layers = random_layers(6, depth)
+        tied = np.array(layers)
+        tied[1, 2] = tied[0, 2] = np.abs(tied[:, 2]).min() / 2
+        for start, theorem in (
+            ([equal] * (depth - 1) + [np.zeros(6)], "yun2021.corollary5"),
+            (layers, "labarriere2024.theorem1"),
+            (tied, "limitpoint.half_lines"),
+        ):
+            limit = lp.predict(problem_from(*start))
+            assert limit.theorem.id == theorem
+            assert limit.certificate.ok
+
+    def test_other_networks_have_their_own_clocks(self):
+        network = lp.SignedPower(3)
+        init = lp.Init(np.abs(random_layers(6)))
+        limit = lp.predict(lp.Problem(network, init, lp.Regression(X, Y)))
+        assert limit.theorem.id == "limitpoint.own_clocks"
+        assert limit.certificate.ok
+
+    def test_infinite_scale_is_lazy(self):
+        limit = lp.predict(problem_from(np.full(6, 0.7), np.zeros(6), scale=np.inf))
+        assert limit.theorem.id == "limitpoint.lazy"
+        assert limit.certificate.ok
+
+    def test_signs_that_no_fit_has_are_on_the_boundary(self):
+        problem = diagonal_problem([[1.0, 2.0]], [-3.0], [1.0, 1.0], [1.0, 1.0])
+        assert lp.predict(problem).theorem.id == "limitpoint.boundary"
+        assert applicable(problem) == ["limitpoint.boundary"]
 
 
 class TestConditions:
@@ -106,18 +145,39 @@ class TestConditions:
         assert found.margin == 0.0
         assert found.detail == "zero at 5"
 
-    def test_depth_is_reported(self):
-        found = condition(problem_from(*random_layers(6, 3)), "yun2021.corollary5", "depth 2")
+    def test_layers_that_differ_fail_by_their_distance(self):
+        layers = [np.ones(6), np.ones(6), np.zeros(6)]
+        layers[1][4] = 0.75
+        found = condition(problem_from(*layers), "yun2021.corollary5", "other layers equal")
         assert not found.holds
-        assert "depth=3" in found.detail
+        assert found.margin == -0.25
+        assert found.detail == "they differ by 0.25"
 
     @pytest.mark.parametrize("scale", [0.0, np.inf])
     def test_the_scale_is_reported(self, scale):
         problem = problem_from(*random_layers(6), scale=scale)
         for theorem in lp.theorems():
             at_zero = theorem.id in ("zhao2026.corollary4.6", "limitpoint.half_lines_at_zero")
-            name = "scale zero" if at_zero else "scale positive and finite"
-            assert condition(problem, theorem.id, name).holds == (at_zero and scale == 0.0)
+            at_infinity = theorem.id == "limitpoint.lazy"
+            name = "scale positive and finite"
+            name = "scale zero" if at_zero else "scale infinite" if at_infinity else name
+            holds = (at_zero and scale == 0.0) or (at_infinity and scale == np.inf)
+            assert condition(problem, theorem.id, name).holds == holds
+
+    def test_coefficients_that_start_elsewhere_have_no_lazy_limit(self):
+        a, b = np.ones(6), np.zeros(6)
+        b[[1, 3]] = [0.5, -2.0]
+        found = condition(problem_from(a, b, scale=np.inf), "limitpoint.lazy", "start at zero")
+        assert not found.holds
+        assert found.margin == -2.0
+        assert found.detail == "not zero: 1, 3"
+
+    def test_bounded_coefficients_are_named(self):
+        a, b = random_layers(6)
+        b[[2, 4]] = [a[2], -a[4]]
+        found = condition(problem_from(a, b), "limitpoint.own_clocks", "bounded on one side")
+        assert not found.holds
+        assert found.detail == "bounded: 2, 4"
 
     def test_half_lines_report_how_deep_inside_a_fit_can_be(self):
         """β₁ + 2β₂ = 3: the deepest point is (1, 1), the minimum-norm one (0.6, 1.2)."""
@@ -126,7 +186,7 @@ class TestConditions:
         assert found.holds
         # HiGHS solves linear programs to 1e-9 or so.
         assert found.margin == pytest.approx(1 / 1.2, rel=1e-7)
-        assert found.detail.startswith("2 coefficients keep their sign")
+        assert found.detail.startswith("2 coefficients never cross their bound")
 
     def test_half_lines_report_how_far_outside_all_fits_are(self):
         problem = diagonal_problem([[1.0, 2.0]], [-3.0], [1.0, 1.0], [1.0, 1.0])
@@ -140,9 +200,13 @@ class TestConditions:
 
 
 class TestNoTheorem:
-    def test_depth_three_is_refused_with_the_table(self):
+    """At infinite scale coefficients that do not start at zero grow without limit."""
+
+    problem = problem_from(*random_layers(6), scale=np.inf)
+
+    def test_it_is_refused_with_the_table(self):
         with pytest.raises(lp.errors.NoTheoremApplies, match="no theorem predicts") as caught:
-            lp.predict(problem_from(*random_layers(6, 3)))
+            lp.predict(self.problem)
         message = str(caught.value)
         for theorem in lp.theorems():
             assert theorem.id in message
@@ -150,11 +214,13 @@ class TestNoTheorem:
 
     def test_it_is_a_value_error(self):
         with pytest.raises(ValueError, match="no theorem predicts"):
-            lp.predict(problem_from(*random_layers(6, 3)))
+            lp.predict(self.problem)
 
-    def test_scale_infinity_is_not_there_yet(self):
-        with pytest.raises(NotImplementedError, match=r"infinite initialisation \(scale=inf\) yet"):
-            lp.predict(problem_from(*random_layers(6), scale=np.inf))
+    @pytest.mark.parametrize("scale", [0.0, 1.0, np.inf])
+    def test_a_network_without_a_mirror_map(self, scale):
+        problem = lp.Problem(Unmapped(), lp.Init(random_layers(6, 4), scale), lp.Regression(X, Y))
+        with pytest.raises(lp.errors.NoTheoremApplies, match="no theorem predicts"):
+            lp.predict(problem)
 
     def test_a_scale_that_overflows_is_refused(self):
         with pytest.raises(lp.errors.ScaleNotRepresentable, match="overflows float64"):

@@ -386,17 +386,17 @@ class TestTiedLayers:
         assert limit.status is lp.Status.LEAST_SQUARES
         np.testing.assert_allclose(limit.coef, [0.5, 0.0], atol=100 * EPS)
 
-    def test_targets_on_the_wrong_side_have_no_theorem(self):
-        problem = diagonal_problem([[1.0, 1.0]], [-1.0], [1.0, 1.0], [1.0, 1.0])
-        with pytest.raises(lp.errors.NoTheoremApplies, match="half-lines exists") as caught:
-            lp.predict(problem)
-        assert "FAILS" in str(caught.value)
+    def test_targets_on_the_wrong_side_end_at_zero(self):
+        limit = lp.predict(diagonal_problem([[1.0, 1.0]], [-1.0], [1.0, 1.0], [1.0, 1.0]))
+        assert limit.theorem.id == "limitpoint.boundary"
+        assert limit.status is lp.Status.LEAST_SQUARES
+        np.testing.assert_array_equal(limit.coef, 0.0)
 
-    def test_a_fit_on_the_boundary_only_has_no_theorem(self):
-        X, y = np.eye(2), np.array([1.0, 0.0])
-        problem = diagonal_problem(X, y, [1.0, 1.0], [1.0, 1.0])
-        with pytest.raises(lp.errors.NoTheoremApplies, match="half-lines exists"):
-            lp.predict(problem)
+    def test_a_fit_on_the_boundary_only_is_reached(self):
+        limit = lp.predict(diagonal_problem(np.eye(2), [1.0, 0.0], [1.0, 1.0], [1.0, 1.0]))
+        assert limit.theorem.id == "limitpoint.boundary"
+        assert limit.status is lp.Status.CONVERGED
+        np.testing.assert_allclose(limit.coef, [1.0, 0.0], rtol=0, atol=100 * EPS)
 
 
 problems = {

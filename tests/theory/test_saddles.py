@@ -123,10 +123,15 @@ class TestLimitAtZero:
         np.testing.assert_array_equal(limit.coef, 0.0)
         assert limit.iterations == 0
 
-    def test_infinite_scale_is_still_refused(self):
+    def test_the_other_end_of_the_scale_is_another_theorem(self):
         problem = diagonal_problem([[1.0, 2.0]], [1.0], *random_layers(2), scale=np.inf)
-        with pytest.raises(NotImplementedError, match="scale=inf"):
+        with pytest.raises(lp.errors.NoTheoremApplies, match="coefficients start at zero"):
             lp.predict(problem)
+        layers = np.ones(2), np.zeros(2)
+        zero = lp.predict(diagonal_problem([[1.0, 2.0]], [1.0], *layers, scale=0.0))
+        lazy = lp.predict(diagonal_problem([[1.0, 2.0]], [1.0], *layers, scale=np.inf))
+        np.testing.assert_allclose(zero.coef, [0.0, 0.5], rtol=1e-12)
+        np.testing.assert_allclose(lazy.coef, [0.2, 0.4], rtol=1e-12)
 
 
 class TestHalfLines:

@@ -94,6 +94,14 @@ class CurveMap(MirrorMap):
         return self.log_clock_unit <= LONGEST_RESOLVED
 
     @property
+    def offsets(self) -> Float:
+        """The numbers to which positions are added in float64, in modulus: they set its rounding.
+
+        Zero where a coefficient near its start is as exact as its position is.
+        """
+        return np.ones_like(self.lower)
+
+    @property
     def clock_unit(self) -> float:
         """Unit of the clocks along the curve; infinite where float64 cannot hold it."""
         with np.errstate(over="ignore", under="ignore"):

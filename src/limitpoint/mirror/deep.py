@@ -103,6 +103,11 @@ class DeepMap(CurveMap):
         start = self.table.start
         return np.where(start.tied & (start.value <= 0), 0.0, np.inf)
 
+    @property
+    def offsets(self) -> Float:
+        """`τ₀`; nothing on a half-line."""
+        return self.table.offsets
+
     def along(self, positions: Float, log_unit: float = 0.0) -> CurvePoint:
         """`v Π√(v²+Δ)` and its derivative, the clocks by quadrature."""
         table = self.table
@@ -189,6 +194,11 @@ class _Table:
         self._any_tied = bool(start.tied.any())
         # On a half-line v = ±e^{±σ}|v₀|: the sign of v, along which |v| grows.
         self._side = np.sign(start.value)
+
+    @property
+    def offsets(self) -> Float:
+        """Moduli of τ₀; zero on half-lines, whose positions are added to nothing."""
+        return np.where(self.start.tied, 0.0, np.abs(self._start))
 
     @cached_property
     def times(self) -> GrowthTimes:

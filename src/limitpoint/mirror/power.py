@@ -133,6 +133,11 @@ class PowerMap(CurveMap):
         """∞, or 0 where no term rises."""
         return np.where((self.sides < 0) | self.frozen, 0.0, np.inf)
 
+    @property
+    def offsets(self) -> Float:
+        """`ρ(0)`; nothing where both terms rise or fall."""
+        return np.where(self.sides == 0, np.abs(self.straddling.start), 0.0)
+
     def along(self, positions: Float, log_unit: float = 0.0) -> CurvePoint:
         """Coefficients, clocks, and their derivatives in the position."""
         log_factor = self.degree_ * self.log_scale_ - log_unit

@@ -109,6 +109,7 @@ class _Equations:
     def __init__(self, mirror: CurveMap, data: Whitened) -> None:
         self.mirror, self.rows, self.moduli = mirror, data.rows, np.abs(data.rows)
         samples, features = self.rows.shape
+        self.offsets = mirror.offsets
         coefs = mirror.along(np.zeros(features)).coefs
         self.initial = self.rows @ coefs
         self.change = data.target - self.initial
@@ -294,7 +295,7 @@ class _Point:
     def _rounding(self) -> float:
         """The residual that rounding of positions and products alone can cause."""
         problem, at = self._problem, self.at
-        moved = at.coef_rates * (1.0 + np.abs(self.positions)) + np.abs(at.coefs)
+        moved = at.coef_rates * (problem.offsets + np.abs(self.positions)) + np.abs(at.coefs)
         size = _norm(self._initial) + problem.distance + _norm(moved)
         return ROUNDING_UNITS * EPS * size / problem.distance if problem.distance > 0 else 0.0
 

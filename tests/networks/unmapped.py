@@ -1,0 +1,19 @@
+"""A network without a mirror map or growth coordinates, as a newly added one may be."""
+
+from limitpoint.networks.paired import Paired
+
+
+class Unmapped(Paired):
+    """The paired network, of which nothing is known but its coefficients."""
+
+    def mirror_map(self, init):
+        return None
+
+    def layers_at(self, init, clocks):
+        return None
+
+    def growth_times(self, init):
+        return None
+
+    def growth_coordinates(self, init):
+        return None
