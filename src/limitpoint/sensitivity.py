@@ -8,6 +8,7 @@ the map or of the limit itself by at most `ε (|β| + |K||X||β|)`.
 import numpy as np
 
 from limitpoint.arrays import Float
+from limitpoint.dynamics import FitGauge
 from limitpoint.mirror import CurveMap
 from limitpoint.problem import Problem
 from limitpoint.theory import Limit
@@ -40,9 +41,8 @@ class Sensitivity:
         seen = np.isfinite(grown) & (limit.coef != 0)
         self._growth = np.where(seen, grown, 0.0)
         self.longest_growth = float(self._growth.max())
-        columns = self._task.X * (mirror.lower < mirror.upper)
-        left, values, _ = np.linalg.svd(columns, full_matrices=False)
-        self._range = left[:, values > max(columns.shape) * EPS * values[0]]
+        gauge = FitGauge.of(self._task, mirror.start_coefs(), mirror.lower, mirror.upper)
+        self._range, self._target = gauge.basis, gauge.target
 
     def distance(self, coef: Float) -> float:
         """Distance from the limit, relative to its norm."""
@@ -51,7 +51,7 @@ class Sensitivity:
     def tolerance(self, coef: Float, map_error: float = 0.0) -> float:
         """Relative distance from the limit that the run's own misfit and errors explain."""
         with np.errstate(over="ignore", invalid="ignore"):
-            misfit = self._range.T @ (self._task.y - self._task.X @ coef)
+            misfit = self._target - self._range.T @ (self._task.X @ coef)
         if not np.isfinite(misfit).all():
             return 0.0  # nothing explains a run that diverged
         gain = self._gain(coef)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import lsq_linear
 
 from limitpoint.arrays import Float
 from limitpoint.status import Status
@@ -14,39 +15,69 @@ __all__ = ["FitGauge"]
 RANGE_TOLERANCE = 1e-10
 # Matrix products add a few units of rounding to those of the state itself.
 ROUNDING_UNITS = 8.0
+# The fit within bounds is found to this, relative.
+BOUNDED_TOLERANCE = 1e-14
+# Coefficients nearer to a bound than this part of the largest are taken to be there; with the
+# others free the fit is then exact.
+AT_BOUND = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
 class FitGauge:
-    """The reachable part of y, and the unit in which a misfit is measured."""
+    """The best fit that can be reached, and the unit in which a misfit is measured.
+
+    Attributes
+    ----------
+    basis
+        Orthonormal columns spanning the range of the columns of X that can move.
+    target
+        The best fit in that basis.
+    unit
+        Its size (that of the start if it is zero).
+    in_range
+        Whether it is y itself.
+    """
 
     task: Regression
-    basis: Float  # orthonormal columns spanning the range of the columns that can move
+    basis: Float
+    target: Float
     unit: float
     in_range: bool
 
     @classmethod
-    def of(cls, task: Regression, start: Float, movable: Float | None = None) -> "FitGauge":
-        """Gauge for a run from `start`; only the `movable` columns (1 or 0 each) can fit y."""
-        columns = task.X if movable is None else task.X * movable
+    def of(
+        cls,
+        task: Regression,
+        start: Float,
+        lower: Float | None = None,
+        upper: Float | None = None,
+    ) -> "FitGauge":
+        """Gauge for a run from `start` with coefficients that stay within these bounds."""
+        n = task.n_features
+        lower = np.full(n, -np.inf) if lower is None else lower
+        upper = np.full(n, np.inf) if upper is None else upper
+        movable = lower < upper
+        columns = task.X * movable
         left, singular_values, _ = np.linalg.svd(columns, full_matrices=False)
         cut = max(columns.shape) * np.finfo(np.float64).eps * singular_values[0]
         basis = left[:, singular_values > cut]
         reachable = basis @ (basis.T @ task.y)
+        if (movable & (np.isfinite(lower) | np.isfinite(upper))).any():
+            bounded = _fit_within(columns, task.y, lower, upper)
+            size = float(np.linalg.norm(reachable))
+            if np.linalg.norm(bounded - reachable) > RANGE_TOLERANCE * size:
+                reachable = bounded
         size = float(np.linalg.norm(task.y))
         outside = float(np.linalg.norm(task.y - reachable))
         unit = float(np.linalg.norm(reachable)) or float(np.linalg.norm(task.X @ start))
-        return cls(task, basis, unit, outside <= RANGE_TOLERANCE * size)
+        return cls(task, basis, basis.T @ reachable, unit, outside <= RANGE_TOLERANCE * size)
 
     def misfit(self, coef: Float) -> float:
-        """`‖P(y − Xβ)‖` relative to the reachable part of y (to the start if that is zero).
-
-        P projects onto the range of X.
-        """
+        """Distance of Xβ from the best fit, relative to it (to the start if it is zero)."""
         if self.unit == 0.0:
             return 0.0
-        residual = self.basis.T @ (self.task.y - self.task.X @ coef)
-        return float(np.linalg.norm(residual)) / self.unit
+        gap = self.target - self.basis.T @ (self.task.X @ coef)
+        return float(np.linalg.norm(gap)) / self.unit
 
     def rounding(self, noise: Float) -> float:
         """The misfit that errors of this size in the coefficients can cause, on the same scale."""
@@ -58,3 +89,17 @@ class FitGauge:
     def arrived(self) -> Status:
         """The status of a run whose misfit has vanished."""
         return Status.CONVERGED if self.in_range else Status.LEAST_SQUARES
+
+
+def _fit_within(X: Float, y: Float, lower: Float, upper: Float) -> Float:
+    """The best fit by coefficients within bounds, `Xβ`."""
+    movable = lower < upper
+    low, high = np.where(movable, lower, -1.0), np.where(movable, upper, 1.0)
+    coef = lsq_linear(X, y, (low, high), method="bvls", tol=BOUNDED_TOLERANCE).x
+    near = AT_BOUND * float(np.abs(coef).max(initial=0.0))
+    at_low, at_high = coef <= low + near, coef >= high - near
+    fixed = np.where(at_low, low, np.where(at_high, high, 0.0)) * movable
+    free = movable & ~at_low & ~at_high
+    moved = np.linalg.lstsq(X[:, free], y - X @ fixed, rcond=None)[0] if free.any() else 0.0
+    fit: Float = X @ fixed + X[:, free] @ moved if free.any() else X @ fixed
+    return fit

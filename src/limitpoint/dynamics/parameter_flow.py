@@ -35,7 +35,8 @@ class _Chart:
     noise: Callable[[Float], Float]  # rounding errors of the coefficients
     signs_and_logs: Callable[[Float], tuple[Float | None, Float | None]]
     layers: Callable[[Float], tuple[Float, ...]]
-    movable: Float | None = None  # None: not known to be fewer than all
+    lower: Float | None = None  # bounds of the coefficients; None: not known
+    upper: Float | None = None
     duals: Callable[[Float], Float | None] = lambda states: None
     time_unit: float = 1.0
 
@@ -52,7 +53,7 @@ def flow_in_parameter_space(
     growth = problem.network.growth_coordinates(problem.init)
     chart = _plain_chart(problem) if growth is None else _growth_chart(problem, growth)
     task = problem.task
-    gauge = FitGauge.of(task, chart.coefs(chart.start), chart.movable)
+    gauge = FitGauge.of(task, chart.coefs(chart.start), chart.lower, chart.upper)
     found = integrate(
         chart.velocity,
         chart.jacobian,
@@ -90,7 +91,7 @@ def _growth_chart(problem: Problem, growth: GrowthCoordinates) -> _Chart:
     """
     task, size = problem.task, growth.dimension
     start_coefs = growth.coefs(np.zeros(size))
-    basis = FitGauge.of(task, start_coefs, growth.movable).basis
+    basis = FitGauge.of(task, start_coefs, growth.lower, growth.upper).basis
     rows, target = basis.T @ task.X, basis.T @ task.y
     factor, time_unit = task.loss_factor, float(np.exp(growth.log_time_unit))
 
@@ -132,7 +133,8 @@ def _growth_chart(problem: Problem, growth: GrowthCoordinates) -> _Chart:
         ),
         signs_and_logs=lambda both: growth.signs_and_logs(both[..., :size]),
         layers=lambda both: growth.layers(both[..., :size]),
-        movable=growth.movable,
+        lower=growth.lower,
+        upper=growth.upper,
         duals=lambda both: time_unit * (both[..., size:] @ basis.T),
         time_unit=time_unit,
     )

@@ -27,8 +27,7 @@ def flow_in_sample_space(
 ) -> Trajectory:
     """Integrate the duals in an orthonormal basis of the reachable part of sample space."""
     task = problem.task
-    movable = (mirror.lower < mirror.upper).astype(np.float64)
-    gauge = FitGauge.of(task, mirror.start_coefs(), movable)
+    gauge = FitGauge.of(task, mirror.start_coefs(), mirror.lower, mirror.upper)
     # Outside the range of X the residual never changes and pulls no coefficient; what ν does there
     # is left out of the state (it would grow for ever).
     rows, target = gauge.basis.T @ task.X, gauge.basis.T @ task.y

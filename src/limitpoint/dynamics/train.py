@@ -116,7 +116,10 @@ def _as_trajectory(
         coefs = np.stack([network.coef([layer[r] for layer in layers]) for r in range(len(steps))])
         losses = np.array([task.loss(coef) for coef in coefs])
     growth = network.growth_coordinates(problem.init)
-    gauge = FitGauge.of(task, coefs[0], None if growth is None else growth.movable)
+    if growth is None:
+        gauge = FitGauge.of(task, coefs[0])
+    else:
+        gauge = FitGauge.of(task, coefs[0], growth.lower, growth.upper)
     if not np.isfinite(losses[-1]):
         status, misfit = Status.DIVERGED, np.inf
     else:

@@ -86,10 +86,8 @@ class GrowthTimes:
     def __rich__(self) -> Any:
         soonest = np.argsort(np.minimum(self.t_plus, self.t_minus), kind="stable")[:ROWS_SHOWN]
         rows = [(str(i), number(self.t_plus[i]), number(self.t_minus[i])) for i in soonest]
-        title = (
-            f"Growth times: the {len(rows)} soonest of {len(self.t_plus)}, "
-            f"in units of {number(self.unit)}"
-        )
+        unit = f"in units of {number(self.unit)}" if np.isfinite(self.unit) else "in units of h(s)"
+        title = f"Growth times: the {len(rows)} soonest of {len(self.t_plus)}, {unit}"
         return table(title, ("feature", "t⁺", "t⁻"), rows)
 
     def __repr__(self) -> str:

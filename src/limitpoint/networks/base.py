@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from limitpoint.arrays import Float
 from limitpoint.init import Init
 from limitpoint.mirror import GrowthTimes, MirrorMap
@@ -30,6 +32,16 @@ class GrowthCoordinates(ABC):
     @abstractmethod
     def movable(self) -> Float:
         """One for each coefficient that can move, zero for each that never will."""
+
+    @property
+    def lower(self) -> Float:
+        """Bounds that coefficients cannot cross from above, where they are known: −∞ or 0."""
+        return np.where(self.movable > 0, -np.inf, 0.0)
+
+    @property
+    def upper(self) -> Float:
+        """Bounds that coefficients cannot cross from below, where they are known: ∞ or 0."""
+        return np.where(self.movable > 0, np.inf, 0.0)
 
     @property
     @abstractmethod

@@ -96,6 +96,16 @@ class GrowingTerms(GrowthCoordinates):
         return np.asarray((self.signs != 0).any(axis=0), dtype=np.float64)
 
     @property
+    def lower(self) -> Float:
+        """Zero where no term takes away from the coefficient."""
+        return np.where((self.signs < 0).any(axis=0), -np.inf, 0.0)
+
+    @property
+    def upper(self) -> Float:
+        """Zero where no term adds to the coefficient."""
+        return np.where((self.signs > 0).any(axis=0), np.inf, 0.0)
+
+    @property
     def log_time_unit(self) -> float:
         """Velocities are per time `s^(2−L)`, in which the growth times do not depend on s."""
         return 0.0 if self.degree == 2 else (2 - self.degree) * self.log_scale

@@ -83,6 +83,16 @@ class SmallestLayerGrowth(GrowthCoordinates):
         return np.where(self._tied & (self.value == 0), 0.0, 1.0)
 
     @property
+    def lower(self) -> Float:
+        """Zero where layers tie and the coefficient starts positive."""
+        return np.where(self._tied & (self._turn * self.value >= 0), 0.0, -np.inf)
+
+    @property
+    def upper(self) -> Float:
+        """Zero where layers tie and the coefficient starts negative."""
+        return np.where(self._tied & (self._turn * self.value <= 0), 0.0, np.inf)
+
+    @property
     def log_time_unit(self) -> float:
         """`s^{2−L}`."""
         return (2 - self.depth) * self.log_scale

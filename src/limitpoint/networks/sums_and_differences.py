@@ -50,6 +50,16 @@ class SumsAndDifferences(GrowthCoordinates):
         return (np.isfinite(self.sum_log) | np.isfinite(self.difference_log)).astype(np.float64)
 
     @property
+    def lower(self) -> Float:
+        """Zero where the layers start equal."""
+        return np.where(self.difference_sign == 0, 0.0, -np.inf)
+
+    @property
+    def upper(self) -> Float:
+        """Zero where the layers start opposite."""
+        return np.where(self.sum_sign == 0, 0.0, np.inf)
+
+    @property
     def log_time_unit(self) -> float:
         """Time as it is."""
         return 0.0
