@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from mpmath import mp
+from tests.oracles import fig1_mp
 
 import limitpoint as lp
-from tests.oracles import fig1_mp
 
 SADDLES = np.array(
     [[0.8, 0.0, 0.0, 0.0], [0.0, 0.0, 1.4, 0.0], [0.0, 0.0, 10 / 7, -10 / 49]]

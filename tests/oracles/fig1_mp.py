@@ -44,7 +44,9 @@ def _coefs(state):
 
 def _velocity(X, y, state, factor):
     coefs = _coefs(state)
-    gaps = [v - sum(x * k for x, k in zip(row, coefs, strict=True)) for v, row in zip(y, X)]
+    gaps = [
+        v - sum(x * k for x, k in zip(row, coefs, strict=True)) for v, row in zip(y, X, strict=True)
+    ]
     velocity = []
     for i in range(4):
         pull = factor * sum(row[i] * gap for row, gap in zip(X, gaps, strict=True))

@@ -94,7 +94,7 @@ class MirrorMap(ABC):
         return self.slopes(self.clocks(coefs))
 
     def growth_of(self, coefs: Float) -> Float:
-        """How far from the start coefficients are, in logarithms of parameters (or their clocks)."""
+        """How far from the start coefficients are: their clocks, or logarithms of parameters."""
         return self.clocks(coefs)
 
     @abstractmethod

@@ -167,7 +167,7 @@ class SmallestLayerGrowth(GrowthCoordinates):
 
     @cached_property
     def _width(self) -> Float:
-        """c."""
+        """The distance c to the nearest layer."""
         width: Float = self.roots.min(axis=0)
         return width
 

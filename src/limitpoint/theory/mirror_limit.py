@@ -130,7 +130,7 @@ def _solve(mirror: MirrorMap, data: Whitened, warm: WarmStart) -> _Found:
         at = warm.solve_on_curves(mirror, data)
         signs, logs = mirror.signs_and_logs_at(at.positions)
         return _Found(
-            coef=mirror.along(at.positions).coefs,
+            coef=at.coefs,
             signs=signs,
             logs=logs,
             clocks=mirror.clock_unit * (at.dual @ data.rows),

@@ -39,11 +39,14 @@ ROUNDING_UNITS = 8.0
 # On the way to the data a point is good enough to go on from when its misfit, relative, and the
 # next step are below this: Newton's method then doubles its digits.
 ON_THE_WAY = 1e-3
-# A position is a logarithm of parameters: a step of Newton's method that changes one by more is
-# cut to this, since exponentials are linear over less.
-LONGEST_STEP = 2.0
-# The first λ moves no position by more than this, to first order.
-FIRST_MOVE = 0.5
+# A position is a logarithm of parameters, and L times it one of the coefficient: a step of Newton's
+# method that changes that by more is cut to this, since exponentials are linear over less.
+LONGEST_STEP = 6.0
+# The first λ changes no coefficient by more than this part of itself, to first order; if that
+# fails, by so many times less, again and again.
+FIRST_MOVE = 1.0
+FIRST_SHRINKAGE = 10.0
+FIRST_TRIALS = 8
 # Strides in log λ: the first, and their growth after a success (or shrinkage after a failure).
 FIRST_STRIDE = 1.0
 STRIDE_GROWTH = 3.0
@@ -54,21 +57,30 @@ GOOD_GUESS = 0.1
 STEPS_ON_THE_WAY = 12
 STEPS_AT_THE_END = 20
 MAX_STEPS = 2000
-# Below this misfit a method that has not converged, or not halved the misfit in so many steps,
-# suffers from the Hessian's rounding rather than from its start.
-NEAR = 1e-2
+# A method that has brought the misfit below that of the start of training (1, relative) but has not
+# converged, or not halved the misfit in so many steps, suffers from the Hessian's rounding rather
+# than from a bad guess: then the stable solve takes over.
+NEAR = 1.0
 SLOW_STEPS = 3
 # Relative shift of the Hessian's diagonal: dormant coefficients make it singular to working
 # precision, and in those directions any dual will do.
 LEVENBERG_SHIFT = 1e-15
+# Steps by which the coefficients are polished: the cheap solve first, then the stable one.
+POLISHING = (False, True, True)
 SHIFT_GROWTH = 10.0
 
 
 @dataclass(frozen=True, eq=False)
 class CurveSolution:
-    """Positions and dual, in the whitened sample space and the map's unit of clocks."""
+    """Positions and dual, in the whitened sample space and the map's unit of clocks.
+
+    The coefficients are those of the positions, plus what the rounding of positions takes from
+    them: from a start of size s^L, positions hold coefficients to eps·s^L, coefficients themselves
+    to eps.
+    """
 
     positions: Float
+    coefs: Float
     dual: Float
     log_scale: float
     iterations: int
@@ -82,7 +94,7 @@ def solve_on_curves(
     problem = _Equations(mirror, data)
     if problem.is_trivial:
         start = problem.start
-        return CurveSolution(start.positions, start.dual, mirror.log_scale, 0, True)
+        return CurveSolution(start.positions, start.at.coefs, start.dual, mirror.log_scale, 0, True)
     continuation = _Continuation(problem)
     if near and mirror.is_scale_free:
         scales = [solution.log_scale for solution in near]
@@ -110,20 +122,26 @@ class _Equations:
         self.mirror, self.rows, self.moduli = mirror, data.rows, np.abs(data.rows)
         samples, features = self.rows.shape
         self.offsets = mirror.offsets
+        self.two_sided = np.isneginf(mirror.lower) & np.isposinf(mirror.upper)
         coefs = mirror.along(np.zeros(features)).coefs
         self.initial = self.rows @ coefs
+        self.target = data.target
         self.change = data.target - self.initial
         self.distance = _norm(self.change)
         self.is_trivial = self.distance <= EPS * (_norm(data.target) + _norm(coefs))
-        self._initial = {0.0: self.initial}
+        self._goals = {0.0: (self.target, _norm(self.target))}
         self.start = _Point(self, np.zeros(features), np.zeros(samples), 0.0)
 
-    def initial_in(self, log_unit: float) -> Float:
-        """The start in units of `e^log_unit`, also where float64 cannot hold it in units of 1."""
-        if log_unit not in self._initial:
+    def goal_in(self, log_part: float) -> tuple[Float, float]:
+        """What `rows β` must be at this λ, in units of λ, and the size of what it is the sum of.
+
+        At the end the data themselves, which a far larger start would drown.
+        """
+        if log_part not in self._goals:
             zeros = np.zeros(self.rows.shape[1])
-            self._initial = {log_unit: self.rows @ self.mirror.along(zeros, log_unit).coefs}
-        return self._initial[log_unit]
+            initial = self.rows @ self.mirror.along(zeros, log_part).coefs
+            self._goals[log_part] = initial + self.change, _norm(initial) + self.distance
+        return self._goals[log_part]
 
 
 class _Continuation:
@@ -138,8 +156,15 @@ class _Continuation:
     def result(self, mirror: CurveMap) -> CurveSolution:
         """Where it ended."""
         point = self.point
+        arrived = point.log_part == 0.0
+        coefs, dual = point.polished() if arrived else (point.at.coefs, point.dual)
         return CurveSolution(
-            point.positions, point.dual, mirror.log_scale, self.iterations, self.converged
+            positions=point.positions,
+            coefs=coefs,
+            dual=dual,
+            log_scale=mirror.log_scale,
+            iterations=self.iterations,
+            converged=self.converged,
         )
 
     def from_the_start(self) -> bool:
@@ -149,11 +174,18 @@ class _Continuation:
         log_unit = min(0.0, mirror.degree * mirror.log_scale)
         zeros = problem.start
         toward, along = self._tangent(_Point(problem, zeros.positions, zeros.dual, log_unit))
-        fastest = float(np.abs(along).max())
-        log_part = min(0.0, log_unit + math.log(FIRST_MOVE / fastest)) if fastest > 0 else 0.0
-        part = math.exp(log_part - log_unit)
-        point = _Point(problem, part * along, part * toward, log_part)
-        return self.from_point(point, FIRST_STRIDE)
+        fastest = mirror.degree * float(np.abs(along).max())
+        if not 0.0 < fastest < math.inf:
+            return False
+        move = FIRST_MOVE / fastest
+        for _ in range(FIRST_TRIALS):
+            log_part = min(0.0, log_unit + math.log(move))
+            part = math.exp(log_part - log_unit)
+            point = _Point(problem, part * along, part * toward, log_part)
+            if self.from_point(point, FIRST_STRIDE) or self.point.log_part > log_part:
+                break
+            move /= FIRST_SHRINKAGE
+        return self.converged
 
     def from_point(self, point: "_Point", stride: float) -> bool:
         """Follow from a point near the solution at its λ to λ = 1, from below or above."""
@@ -208,6 +240,7 @@ class _Continuation:
                 return point, False
             if not last and point.residual <= ON_THE_WAY and longest <= ON_THE_WAY:
                 return point, True
+            longest *= self.problem.mirror.degree
             length = min(1.0, LONGEST_STEP / longest) if longest > 0 else 1.0
             following = _Point(
                 self.problem,
@@ -230,8 +263,8 @@ class _Point:
         self._problem = problem
         with np.errstate(all="ignore"):
             self.at = at = problem.mirror.along(positions, log_part)
-            self._initial = problem.initial_in(log_part)
-            gap = self._initial + problem.change - problem.rows @ at.coefs
+            goal, self._size = problem.goal_in(log_part)
+            gap = goal - problem.rows @ at.coefs
             lag = dual @ problem.rows - at.clocks
             noise = np.abs(dual) @ problem.moduli + np.abs(at.clocks)
             self.slopes = at.coef_rates / at.clock_rates
@@ -250,9 +283,8 @@ class _Point:
         rows = self._problem.rows
         with np.errstate(all="ignore"):
             if stable:
-                toward = self._stable_solve()
-            else:
-                toward = self.solve(self.gap - rows @ (self.slopes * self.lag))
+                return self._stable_step()
+            toward = self.solve(self.gap - rows @ (self.slopes * self.lag))
             return toward, (toward @ rows + self.lag) / self.at.clock_rates
 
     def solve(self, right: Float) -> Float:
@@ -271,32 +303,74 @@ class _Point:
                 return result
             shift *= SHIFT_GROWTH
 
-    def _stable_solve(self) -> Float:
-        """The same by pivoted QR of `√D rowsᵀ` with sorted rows: accurate however D is graded.
+    def polished(self) -> tuple[Float, Float]:
+        """Coefficients and dual after last steps in the coefficients rather than the positions.
+
+        The steps are within the rounding of the positions, which stay.
+        """
+        problem, coefs, dual = self._problem, self.at.coefs, self.dual
+        misfit = _norm(problem.target - problem.rows @ coefs)
+        good = EPS * (_norm(problem.target) + _norm(coefs))
+        for stable in POLISHING:
+            if misfit <= good:
+                break
+            gap = problem.target - problem.rows @ coefs
+            with np.errstate(all="ignore"):
+                if stable:
+                    toward, step = self._fit(gap, np.zeros_like(coefs))
+                else:
+                    toward = self.solve(gap)
+                    step = self.slopes * (toward @ problem.rows)
+                better = coefs + step
+                # On a half-line a coefficient stays where it is rather than cross its end.
+                inside = problem.two_sided | (np.sign(better) == np.sign(coefs))
+                better = np.where(inside & np.isfinite(step), better, coefs)
+            left = _norm(problem.target - problem.rows @ better)
+            if left < misfit:
+                coefs, dual, misfit = better, dual + toward, left
+        return coefs, dual
+
+    def _stable_step(self) -> tuple[Float, Float]:
+        """The same step, accurate however D is graded."""
+        problem, at = self._problem, self.at
+        toward, moved = self._fit(self.gap, self.lag)
+        # The change `D (rowsᵀdν + l)` of the coefficients is also the residual of a least-squares
+        # problem, which does not cancel where D is large: of both forms that with less rounding.
+        by_dual = (toward @ problem.rows + self.lag) / at.clock_rates
+        by_fit = moved / at.coef_rates
+        noise_of_dual = (np.abs(toward) @ problem.moduli) / at.clock_rates
+        noise_of_fit = np.sqrt(self.slopes) * _norm(moved / np.sqrt(self.slopes)) / at.coef_rates
+        return toward, np.where(noise_of_fit < noise_of_dual, by_fit, by_dual)
+
+    def _fit(self, gap: Float, lag: Float) -> tuple[Float, Float]:
+        """`dν` and `dβ = D (rowsᵀdν + l)` by pivoted QR of `√D rowsᵀ`, its rows sorted.
 
         A dual that moves the misfit by less than rounding when the clocks run their full range is
         fixed by nothing; so much is added to D in every direction.
         """
         problem = self._problem
         rows, roots = problem.rows, np.sqrt(self.slopes)
+        samples, features = rows.shape
         farthest = float(np.abs(self.at.clocks).max())
         if not (farthest > 0.0 and np.isfinite(roots).all()):
-            return np.full(len(rows), np.nan)
+            return np.full(samples, np.nan), np.full(features, np.nan)
         floor = math.sqrt(EPS * problem.distance / farthest)
-        matrix = np.vstack([(rows * roots).T, floor * np.eye(len(rows))])
-        right = np.concatenate([-roots * self.lag, np.zeros(len(rows))])
+        matrix = np.vstack([(rows * roots).T, floor * np.eye(samples)])
+        right = np.concatenate([-roots * lag, np.zeros(samples)])
         order = np.argsort(-np.einsum("ij,ij->i", matrix, matrix), kind="stable")
         basis, triangle, pivots = qr(matrix[order], mode="economic", pivoting=True)
-        half = solve_triangular(triangle, self.gap[pivots], trans="T")
-        solution = np.empty(len(rows))
-        solution[pivots] = solve_triangular(triangle, basis.T @ right[order] + half)
-        return solution
+        inside = basis.T @ right[order] + solve_triangular(triangle, gap[pivots], trans="T")
+        toward = np.empty(samples)
+        toward[pivots] = solve_triangular(triangle, inside)
+        spread = np.empty(len(order))
+        spread[order] = basis @ inside - right[order]
+        return toward, roots * spread[:features]
 
     def _rounding(self) -> float:
         """The residual that rounding of positions and products alone can cause."""
         problem, at = self._problem, self.at
         moved = at.coef_rates * (problem.offsets + np.abs(self.positions)) + np.abs(at.coefs)
-        size = _norm(self._initial) + problem.distance + _norm(moved)
+        size = self._size + _norm(moved)
         return ROUNDING_UNITS * EPS * size / problem.distance if problem.distance > 0 else 0.0
 
 

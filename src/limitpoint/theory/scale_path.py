@@ -116,7 +116,7 @@ def predict_path(problem: Problem, scales: ArrayLike) -> LimitPath:
     >>> network = lp.Diagonal(depth=3)
     >>> problem = lp.Problem(network, lp.Init.zero_last(network, task), task)
     >>> lp.predict_path(problem, [0.0, 1e-3, 1.0, float("inf")]).coefs.round(4).tolist()
-    [[0.0, 0.5], [0.0, 0.5], [0.1756, 0.4122], [0.2, 0.4]]
+    [[0.0, 0.5], [0.0, 0.5], [0.1809, 0.4096], [0.2, 0.4]]
     """
     values = _checked(scales)
     limits: dict[int, Limit] = {}
