@@ -15,7 +15,8 @@ of the clocks behind the dual), a step solves
 The solution is followed from the start of training, where σ = ν = 0, to the data: the target is
 `rows β(0) + λ (target − rows β(0))`, λ from 0 to 1. For small scales λ covers many orders of
 magnitude, and positions are linear in log λ but for the moments where a coefficient wakes up, so
-that few steps suffice.
+that few steps suffice. Where the start is far larger than the data, what is left of the change,
+`μ = 1 − λ`, is followed in its logarithm instead.
 """
 
 import math
@@ -53,6 +54,11 @@ STRIDE_GROWTH = 3.0
 SHORTEST_STRIDE = 1e-6
 # A point extrapolated from other scales is worth correcting if its misfit is below this.
 GOOD_GUESS = 0.1
+# A tangent is good if it changes the goal as it should to this, relative; else the Hessian is too
+# graded for the cheap solve.
+GOOD_TANGENT = 1e-3
+# The last step from a larger start is tried once what is left of it is below this part of the data.
+SHRUNK = 0.3
 # Newton steps allowed at one λ on the way, at the last one, and in all.
 STEPS_ON_THE_WAY = 12
 STEPS_AT_THE_END = 20
@@ -67,6 +73,10 @@ SLOW_STEPS = 3
 LEVENBERG_SHIFT = 1e-15
 # Steps by which the coefficients are polished: the cheap solve first, then the stable one.
 POLISHING = (False, True, True)
+# They are taken while the misfit is above this, relative: far below what a certificate asks for.
+POLISHED = 1e-13
+# The dual follows such a step if no clock moves by more than this part of the largest.
+SHORT_STEP = 1e-4
 SHIFT_GROWTH = 10.0
 
 
@@ -92,71 +102,97 @@ def solve_on_curves(
 ) -> CurveSolution:
     """Solve both equations, from the start of training or from solutions at other scales."""
     problem = _Equations(mirror, data)
-    if problem.is_trivial:
-        start = problem.start
-        return CurveSolution(start.positions, start.at.coefs, start.dual, mirror.log_scale, 0, True)
     continuation = _Continuation(problem)
+    if problem.is_trivial:
+        continuation.converged = True
+        return continuation.result(mirror)
     if near and mirror.is_scale_free:
         scales = [solution.log_scale for solution in near]
         guess = _Point(
             problem,
             extrapolate(scales, [solution.positions for solution in near], mirror.log_scale),
             extrapolate(scales, [solution.dual for solution in near], mirror.log_scale),
-            0.0,
+            problem.end,
         )
         if guess.residual <= GOOD_GUESS and continuation.from_point(guess, 0.0):
             return continuation.result(mirror)
         # At this scale the last solution reaches the part (s/s')^L of the way.
         log_part = mirror.degree * (mirror.log_scale - near[-1].log_scale)
-        point = _Point(problem, near[-1].positions, near[-1].dual, log_part)
-        if continuation.from_point(point, abs(log_part)):
+        last = _Point(problem, near[-1].positions, near[-1].dual, problem.grown(log_part))
+        if continuation.from_point(last, abs(log_part)):
             return continuation.result(mirror)
-    continuation.from_the_start()
+    if not continuation.from_the_start():
+        continuation.from_a_larger_start()
     return continuation.result(mirror)
 
 
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """A target on the way from the start of training to the data.
+
+    Attributes
+    ----------
+    log_unit
+        Logarithm of the unit in which coefficients are measured there.
+    goal
+        What `rows β` must be, in that unit.
+    size
+        Size of the numbers of which the goal is the sum.
+    is_end
+        Whether it is the data.
+    """
+
+    log_unit: float
+    goal: Float
+    size: float
+    is_end: bool
+
+
 class _Equations:
-    """Both equations, and the way from the start of training to the data."""
+    """Both equations, and the places on the way."""
 
     def __init__(self, mirror: CurveMap, data: Whitened) -> None:
         self.mirror, self.rows, self.moduli = mirror, data.rows, np.abs(data.rows)
-        samples, features = self.rows.shape
         self.offsets = mirror.offsets
         self.two_sided = np.isneginf(mirror.lower) & np.isposinf(mirror.upper)
-        coefs = mirror.along(np.zeros(features)).coefs
+        samples, features = self.rows.shape
+        self.zeros = np.zeros(features), np.zeros(samples)
+        coefs = mirror.along(self.zeros[0]).coefs
         self.initial = self.rows @ coefs
         self.target = data.target
         self.change = data.target - self.initial
         self.distance = _norm(self.change)
         self.is_trivial = self.distance <= EPS * (_norm(data.target) + _norm(coefs))
-        self._goals = {0.0: (self.target, _norm(self.target))}
-        self.start = _Point(self, np.zeros(features), np.zeros(samples), 0.0)
+        # The data themselves, not the start plus the change: a far larger start would drown them.
+        self.end = _Place(0.0, self.target, _norm(self.target), is_end=True)
 
-    def goal_in(self, log_part: float) -> tuple[Float, float]:
-        """What `rows β` must be at this λ, in units of λ, and the size of what it is the sum of.
+    def grown(self, log_part: float) -> _Place:
+        """The part λ of the change added to the start, in units of λ; λ may exceed 1."""
+        if log_part == 0.0:
+            return self.end
+        initial = self.rows @ self.mirror.along(self.zeros[0], log_part).coefs
+        size = _norm(initial) + self.distance
+        return _Place(log_part, initial + self.change, size, is_end=False)
 
-        At the end the data themselves, which a far larger start would drown.
-        """
-        if log_part not in self._goals:
-            zeros = np.zeros(self.rows.shape[1])
-            initial = self.rows @ self.mirror.along(zeros, log_part).coefs
-            self._goals[log_part] = initial + self.change, _norm(initial) + self.distance
-        return self._goals[log_part]
+    def shrunk(self, part: float) -> _Place:
+        """All but the part μ of the change added to the start."""
+        goal = self.target - part * self.change
+        return _Place(0.0, goal, _norm(self.target) + part * self.distance, is_end=False)
 
 
 class _Continuation:
-    """Follows the solution along λ, counting Newton steps."""
+    """Follows the solution on its way to the data, counting Newton steps."""
 
     def __init__(self, problem: _Equations) -> None:
         self.problem = problem
-        self.point = problem.start
+        self.point = _Point(problem, *problem.zeros, problem.end)
         self.iterations = 0
         self.converged = False
 
     def result(self, mirror: CurveMap) -> CurveSolution:
         """Where it ended."""
         point = self.point
-        arrived = point.log_part == 0.0
+        arrived = point.place.is_end
         coefs, dual = point.polished() if arrived else (point.at.coefs, point.dual)
         return CurveSolution(
             positions=point.positions,
@@ -172,8 +208,8 @@ class _Continuation:
         # In the size of the start as unit nothing there vanishes in float64.
         problem, mirror = self.problem, self.problem.mirror
         log_unit = min(0.0, mirror.degree * mirror.log_scale)
-        zeros = problem.start
-        toward, along = self._tangent(_Point(problem, zeros.positions, zeros.dual, log_unit))
+        start = _Point(problem, *problem.zeros, problem.grown(log_unit))
+        toward, along = self._tangent(start, problem.change)
         fastest = mirror.degree * float(np.abs(along).max())
         if not 0.0 < fastest < math.inf:
             return False
@@ -181,44 +217,71 @@ class _Continuation:
         for _ in range(FIRST_TRIALS):
             log_part = min(0.0, log_unit + math.log(move))
             part = math.exp(log_part - log_unit)
-            point = _Point(problem, part * along, part * toward, log_part)
-            if self.from_point(point, FIRST_STRIDE) or self.point.log_part > log_part:
+            place = problem.grown(log_part)
+            if self.from_point(_Point(problem, part * along, part * toward, place), FIRST_STRIDE):
+                break
+            if self.point.place is not place and self.point.place.log_unit > log_part:
                 break
             move /= FIRST_SHRINKAGE
         return self.converged
 
     def from_point(self, point: "_Point", stride: float) -> bool:
         """Follow from a point near the solution at its λ to λ = 1, from below or above."""
+        problem = self.problem
         self.point, good = self._correct(point)
-        while good and self.point.log_part != 0.0 and self.iterations < MAX_STEPS:
-            left = -self.point.log_part
+        while good and not self.point.place.is_end and self.iterations < MAX_STEPS:
+            left = -self.point.place.log_unit
             stride = min(stride, abs(left))
-            ahead = self._predict(math.copysign(stride, left) if stride < abs(left) else left)
-            found, accepted = self._correct(ahead)
-            if accepted:
-                self.point = found
+            move = left if abs(left) - stride < SHORTEST_STRIDE else math.copysign(stride, left)
+            place = problem.end if move == left else problem.grown(move - left)
+            if self._advance(problem.change, move, place):
                 stride *= STRIDE_GROWTH
             else:
                 stride /= STRIDE_GROWTH
                 good = stride >= SHORTEST_STRIDE
-        self.converged = good and self.point.log_part == 0.0
+        self.converged = good and self.point.place.is_end
         return self.converged
 
-    def _predict(self, stride: float) -> "_Point":
-        toward, along = self._tangent(self.point)
-        left = self.point.log_part + stride
-        return _Point(
+    def from_a_larger_start(self) -> bool:
+        """Follow along log μ instead, where the start is far larger than the data.
+
+        Coefficients then shrink by orders of magnitude, which λ between ½ and 1 does not resolve.
+        """
+        problem = self.problem
+        self.point = _Point(problem, *problem.zeros, problem.shrunk(1.0))
+        part, stride = 1.0, FIRST_STRIDE
+        while self.iterations < 2 * MAX_STEPS and stride >= SHORTEST_STRIDE:
+            change = part * problem.change
+            close = part * problem.distance <= SHRUNK * _norm(problem.target)
+            if close and self._advance(change, 1.0, problem.end):
+                self.converged = True
+                return True
+            smaller = part * math.exp(-stride)
+            if self._advance(change, stride, problem.shrunk(smaller)):
+                part = smaller
+                stride *= STRIDE_GROWTH
+            else:
+                stride /= STRIDE_GROWTH
+        return False
+
+    def _advance(self, change: Float, stride: float, place: _Place) -> bool:
+        """Predict along the tangent and correct; whether that succeeded."""
+        toward, along = self._tangent(self.point, change)
+        ahead = _Point(
             self.problem,
             self.point.positions + stride * along,
             self.point.dual + stride * toward,
-            0.0 if abs(left) < SHORTEST_STRIDE else left,
+            place,
         )
+        found, good = self._correct(ahead)
+        if good:
+            self.point = found
+        return good
 
-    def _tangent(self, point: "_Point") -> tuple[Float, Float]:
-        """Derivatives of dual and positions in log λ (at the start: in λ)."""
+    def _tangent(self, point: "_Point", change: Float) -> tuple[Float, Float]:
+        """Derivatives of dual and positions when the goal changes at this rate."""
         self.iterations += 1
-        toward = point.solve(self.problem.change)
-        return toward, (toward @ self.problem.rows) / point.at.clock_rates
+        return point.tangent(change)
 
     def _correct(self, point: "_Point") -> tuple["_Point", bool]:
         """Newton's method at a fixed λ: cheaply first, then by the stable solve."""
@@ -228,10 +291,10 @@ class _Continuation:
         return self._iterate(found, stable=True)
 
     def _iterate(self, point: "_Point", stable: bool) -> tuple["_Point", bool]:
-        last = point.log_part == 0.0
+        last = point.place.is_end
         slow = 0
         for _ in range(STEPS_AT_THE_END if last else STEPS_ON_THE_WAY):
-            if last and point.is_solution:
+            if point.is_solution:
                 return point, True
             toward, along = point.step(stable)
             self.iterations += 1
@@ -246,25 +309,24 @@ class _Continuation:
                 self.problem,
                 point.positions + length * along,
                 point.dual + length * toward,
-                point.log_part,
+                point.place,
             )
             slow = slow + 1 if 0.5 * point.residual < following.residual < NEAR else 0
             point = following
             if slow == SLOW_STEPS and not stable:
                 break
-        return point, last and point.is_solution
+        return point, point.is_solution
 
 
 class _Point:
-    """Positions and dual, with the misfits of both equations at a part λ of the way."""
+    """Positions and dual, with the misfits of both equations at a place on the way."""
 
-    def __init__(self, problem: _Equations, positions: Float, dual: Float, log_part: float) -> None:
-        self.positions, self.dual, self.log_part = positions, dual, log_part
+    def __init__(self, problem: _Equations, positions: Float, dual: Float, place: _Place) -> None:
+        self.positions, self.dual, self.place = positions, dual, place
         self._problem = problem
         with np.errstate(all="ignore"):
-            self.at = at = problem.mirror.along(positions, log_part)
-            goal, self._size = problem.goal_in(log_part)
-            gap = goal - problem.rows @ at.coefs
+            self.at = at = problem.mirror.along(positions, place.log_unit)
+            gap = place.goal - problem.rows @ at.coefs
             lag = dual @ problem.rows - at.clocks
             noise = np.abs(dual) @ problem.moduli + np.abs(at.clocks)
             self.slopes = at.coef_rates / at.clock_rates
@@ -277,6 +339,17 @@ class _Point:
     def is_solution(self) -> bool:
         """Whether both equations hold up to rounding."""
         return not (self.gap.any() or self.lag.any())
+
+    def tangent(self, change: Float) -> tuple[Float, Float]:
+        """Derivatives of dual and positions along solutions whose goal changes at this rate."""
+        rows = self._problem.rows
+        with np.errstate(all="ignore"):
+            toward = self.solve(change)
+            moved = self.slopes * (toward @ rows)
+            if not _norm(rows @ moved - change) <= GOOD_TANGENT * _norm(change):
+                toward, moved = self._fit(change, np.zeros_like(self.lag))
+                return toward, moved / self.at.coef_rates
+            return toward, (toward @ rows) / self.at.clock_rates
 
     def step(self, stable: bool) -> tuple[Float, Float]:
         """Newton's step for dual and positions."""
@@ -310,7 +383,8 @@ class _Point:
         """
         problem, coefs, dual = self._problem, self.at.coefs, self.dual
         misfit = _norm(problem.target - problem.rows @ coefs)
-        good = EPS * (_norm(problem.target) + _norm(coefs))
+        good = POLISHED * _norm(problem.target)
+        farthest = float(np.abs(self.at.clocks).max())
         for stable in POLISHING:
             if misfit <= good:
                 break
@@ -327,7 +401,10 @@ class _Point:
                 better = np.where(inside & np.isfinite(step), better, coefs)
             left = _norm(problem.target - problem.rows @ better)
             if left < misfit:
-                coefs, dual, misfit = better, dual + toward, left
+                coefs, misfit = better, left
+                # A long step of the dual comes from directions that nothing fixes.
+                if float(np.abs(toward @ problem.rows).max()) <= SHORT_STEP * farthest:
+                    dual = dual + toward
         return coefs, dual
 
     def _stable_step(self) -> tuple[Float, Float]:
@@ -351,7 +428,7 @@ class _Point:
         problem = self._problem
         rows, roots = problem.rows, np.sqrt(self.slopes)
         samples, features = rows.shape
-        farthest = float(np.abs(self.at.clocks).max())
+        farthest = float(max(np.abs(self.at.clocks).max(), self.at.clock_rates.max()))
         if not (farthest > 0.0 and np.isfinite(roots).all()):
             return np.full(samples, np.nan), np.full(features, np.nan)
         floor = math.sqrt(EPS * problem.distance / farthest)
@@ -370,7 +447,7 @@ class _Point:
         """The residual that rounding of positions and products alone can cause."""
         problem, at = self._problem, self.at
         moved = at.coef_rates * (problem.offsets + np.abs(self.positions)) + np.abs(at.coefs)
-        size = self._size + _norm(moved)
+        size = self.place.size + _norm(moved)
         return ROUNDING_UNITS * EPS * size / problem.distance if problem.distance > 0 else 0.0
 
 
