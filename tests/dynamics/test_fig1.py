@@ -46,13 +46,14 @@ def test_the_saddles_are_the_printed_ones():
 
 
 def test_the_flow_takes_less_than_three_seconds():
+    """Of processor time: other work on the machine does not count."""
     given = problem(1e-60)
     lp.predict(given)  # compiles k and tabulates the map
     seconds = []
     for _ in range(2):
-        begin = time.perf_counter()
+        begin = time.process_time()
         assert lp.flow(given).status is lp.Status.CONVERGED
-        seconds.append(time.perf_counter() - begin)
+        seconds.append(time.process_time() - begin)
     assert min(seconds) < 3.0
 
 

@@ -36,6 +36,15 @@ CONVERGENCE = 1e-14
 # Rounding of the gradient itself is no reason to cut panels; where it exceeds this, relative to
 # the gradient, the table ends.
 WORST_ROUNDING = 1e-9
+# Where k hardly changes any more, more is allowed; but some digits must be left.
+NO_DIGITS = 1e-2
+# k has levelled off when it changes by less than this part of itself per unit of the position: its
+# bound is then known to about as much, and to more with the tail that is added.
+LEVEL = 1e-9
+# A curve that cannot be continued and on which k changes by less than this part of itself per unit
+# of the position is on its way to a bound: k that grows like any power of the norm, or even its
+# logarithm, changes by more.
+STEADY = 1e-3
 PICARD_STEPS, NEWTON_STEPS = 40, 10
 # Longer panels that Picard's iteration cannot solve are cut; shorter ones are stiff.
 STIFF_PANEL = 0.25
@@ -201,9 +210,18 @@ class _State:
     reached_zero: NDArray[np.bool_] = field(init=False)
     smallest_gradient: Float = field(init=False)
     stiff: NDArray[np.bool_] = field(init=False)
+    k_rate: Float = field(init=False)
+
+    def allowed_rounding(self, curves: NDArray[np.intp]) -> Float:
+        """What ∇k may lose to rounding: the more, the less k still changes along the curve."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            steadiness = np.abs(self.k[curves]) / self.k_rate[curves]
+        allowed = WORST_ROUNDING * np.maximum(np.nan_to_num(steadiness, nan=1.0), 1.0)
+        return np.asarray(np.minimum(allowed, NO_DIGITS))
 
     def __post_init__(self) -> None:
         count = len(self.radius)
+        self.k_rate = np.full(count, np.inf)
         self.levelled = np.zeros(count, dtype=bool)
         self.reached_zero = np.zeros(count, dtype=bool)
         self.smallest_gradient = np.full(count, np.inf)
@@ -244,11 +262,15 @@ def tabulate(
         now = state.active
         with np.errstate(all="ignore"):
             noise = model.rounding(state.radius[now, None] * state.y[now])
-            if not (noise < WORST_ROUNDING).all():
-                _retire(model, state, now[~(noise < WORST_ROUNDING)])
+            allowed = state.allowed_rounding(now)
+            if not (noise < allowed).all():
+                _retire(model, state, now[~(noise < allowed)])
                 continue
+            # Errors of the rates count for less where k hardly changes any more.
+            noise = np.maximum(noise, EPS * allowed / WORST_ROUNDING)
             panel = _solve(model, state, length, noise)
         tails, limit = panel.tails, np.maximum(RESOLUTION, 8 * noise)
+        limit = np.maximum(limit, RESOLUTION * allowed / WORST_ROUNDING)
         good = panel.solved & (tails <= limit)
         if not good.all():
             before = failed_tail[state.active]
@@ -369,9 +391,9 @@ def _advance(state: _State, panel: _Panel, largest: Float, linear_radius: float)
     state.k[now] += panel.end["k"]
     state.conjugate[now] += panel.end["conjugate"]
     state.smallest_gradient[now] = np.minimum(state.smallest_gradient[now], panel.end["steep"])
+    state.k_rate[now] = np.abs(panel.end["k rate"])
     k, radius = np.abs(state.k[now]), state.radius[now]
-    # What k would still change along one more unit of the position is less than its rounding.
-    levelled = np.abs(panel.end["k rate"]) <= EPS / 4 * k
+    levelled = np.abs(panel.end["k rate"]) <= LEVEL * k
     at_zero = shrinking & (radius < linear_radius)
     state.levelled[now] = levelled & ~at_zero
     state.reached_zero[now] = at_zero
@@ -382,7 +404,8 @@ def _advance(state: _State, panel: _Panel, largest: Float, linear_radius: float)
 def _retire(model: BlockModel, state: _State, curves: NDArray[np.intp]) -> None:
     """End the table of curves that cannot be continued; at a critical point k has levelled off."""
     near = model.critical_distances(state.radius[curves, None] * state.y[curves])
-    state.levelled[curves] = near < CRITICAL_DISTANCE
+    steady = state.k_rate[curves] <= STEADY * np.abs(state.k[curves])
+    state.levelled[curves] = (near < CRITICAL_DISTANCE) | steady
     state.active = np.setdiff1d(state.active, curves)
 
 
