@@ -20,6 +20,8 @@ LARGEST_TRIAL = 1e150
 RECORDS = 500
 # A misfit that has not halved in this many steps, at the level of rounding, will not fall further.
 STUCK_STEPS = 50
+# Rounding that left a larger misfit than this, relative, would leave no solution to speak of.
+LARGEST_ROUNDING = 1e-3
 
 
 # After a failure the integrator starts again from the last state, with this part of its last step.
@@ -161,5 +163,9 @@ class _Watch:
             self._best, self._stuck = found, 0
         else:
             self._stuck += 1
-        stuck = self._stuck >= STUCK_STEPS and found <= self._rounding(state)
-        return found <= self._tolerance or stuck
+        if found <= self._tolerance:
+            return True
+        # A misfit on a plateau, far above any rounding, is not stuck; that spares most estimates.
+        if self._stuck < STUCK_STEPS or found > LARGEST_ROUNDING:
+            return False
+        return found <= self._rounding(state)

@@ -189,18 +189,33 @@ class SmallestLayerGrowth(GrowthCoordinates):
         return offset
 
     def _sizes(self, states: Float) -> tuple[Float, Float]:
-        """The smallest layer and the moduli of the others, at scale 1."""
-        states = np.clip(states, -LARGEST_STATE, LARGEST_STATE)
-        layer: Float = self._width * np.sinh(self._offset + states)
-        if self._tied.any():
-            layer = np.where(self._tied, self.value * np.exp(states), layer)
-        roots = self.roots.reshape(self.depth - 1, *[1] * (states.ndim - 1), -1)
-        return layer, np.hypot(layer, roots)
+        """The smallest layer and the moduli of the others, at scale 1.
+
+        The last ones are kept: the flow asks for one state several times.
+        """
+        key = states.shape, states.tobytes()
+        if key not in self._last:
+            states = np.clip(states, -LARGEST_STATE, LARGEST_STATE)
+            layer: Float = self._width * np.sinh(self._offset + states)
+            if self._any_tied:
+                layer = np.where(self._tied, self.value * np.exp(states), layer)
+            roots = self.roots.reshape(self.depth - 1, *[1] * (states.ndim - 1), -1)
+            self._last.clear()
+            self._last[key] = layer, np.hypot(layer, roots)
+        return self._last[key]
+
+    @cached_property
+    def _last(self) -> dict[tuple[tuple[int, ...], bytes], tuple[Float, Float]]:
+        return {}
+
+    @cached_property
+    def _any_tied(self) -> bool:
+        return bool(self._tied.any())
 
     def _speed(self, layer: Float) -> Float:
         """`da/dτ`."""
-        speed: Float = np.where(self._tied, layer, np.hypot(layer, self._width))
-        return speed
+        speed: Float = np.hypot(layer, self._width)
+        return np.where(self._tied, layer, speed) if self._any_tied else speed
 
     def _rate(self, layer: Float, others: Float) -> Float:
         """Velocity per unit of pull."""
