@@ -1,6 +1,6 @@
 """Networks: how parameters become coefficients. One file per architecture."""
 
-from limitpoint.networks.base import Assumption, GrowthCoordinates, Network
+from limitpoint.networks.base import Condition, GrowthCoordinates, Network
 from limitpoint.networks.diagonal import Diagonal
 from limitpoint.networks.general import General
 from limitpoint.networks.growth import growth_times
@@ -8,7 +8,7 @@ from limitpoint.networks.paired import Paired
 from limitpoint.networks.power import Power, SignedPower
 
 __all__ = [
-    "Assumption",
+    "Condition",
     "Diagonal",
     "General",
     "GrowthCoordinates",

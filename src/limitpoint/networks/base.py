@@ -12,7 +12,7 @@ from limitpoint.init import Init
 from limitpoint.mirror import GrowthTimes, MirrorMap
 from limitpoint.tasks import Regression
 
-__all__ = ["Assumption", "GrowthCoordinates", "Network"]
+__all__ = ["Condition", "GrowthCoordinates", "Network"]
 
 
 class GrowthCoordinates(ABC):
@@ -80,8 +80,8 @@ class GrowthCoordinates(ABC):
 
 
 @dataclass(frozen=True)
-class Assumption:
-    """Something that a model is supposed to fulfil, checked on one initialisation.
+class Condition:
+    """One hypothesis of a model or a theorem, evaluated on a problem.
 
     Attributes
     ----------
@@ -90,7 +90,8 @@ class Assumption:
     holds
         Whether it does.
     margin
-        By how much; None for a yes-or-no assumption.
+        By how much (positive when it holds, negative or zero when not); None for a yes-or-no
+        condition.
     detail
         What was found, in words.
     """
@@ -147,7 +148,7 @@ class Network(ABC):
     def growth_times(self, init: Init) -> GrowthTimes | None:
         """Growth times at vanishing scale, where the network has such."""
 
-    def assumptions(self, init: Init) -> tuple[Assumption, ...]:
+    def assumptions(self, init: Init) -> tuple[Condition, ...]:
         """What the definition of the model supposes; empty where it supposes nothing."""
         return ()
 

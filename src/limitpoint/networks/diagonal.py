@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import Float, as_whole_number
-from limitpoint.errors import NetworkError
+from limitpoint.arrays import Float
 from limitpoint.init import Init
 from limitpoint.mirror import (
     DeepMap,
@@ -18,7 +17,8 @@ from limitpoint.mirror import (
     MirrorMap,
     diagonal_growth_times,
 )
-from limitpoint.networks.base import GrowthCoordinates, Network
+from limitpoint.networks.base import GrowthCoordinates
+from limitpoint.networks.layered import LayeredNetwork
 from limitpoint.networks.single_output import feature_shape
 from limitpoint.networks.smallest_layer_growth import SmallestLayerGrowth
 from limitpoint.networks.sums_and_differences import SumsAndDifferences
@@ -28,7 +28,7 @@ __all__ = ["Diagonal"]
 
 
 @dataclass(frozen=True)
-class Diagonal(Network):
+class Diagonal(LayeredNetwork):
     """A diagonal linear network: the coefficients are the entrywise product of L layers.
 
     Parameters
@@ -42,17 +42,6 @@ class Diagonal(Network):
     >>> Diagonal(depth=3).coef([np.array([1.0, 2.0])] * 3).tolist()
     [1.0, 8.0]
     """
-
-    depth: int = 2
-
-    def __post_init__(self) -> None:
-        depth = as_whole_number(self.depth, 2, "depth", NetworkError)
-        object.__setattr__(self, "depth", depth)
-
-    @property
-    def degree(self) -> int:
-        """The depth."""
-        return self.depth
 
     def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
         """L layers with one entry per feature."""

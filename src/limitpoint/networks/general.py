@@ -16,7 +16,7 @@ from limitpoint.init import Init
 from limitpoint.mirror import GrowthTimes, MirrorMap
 from limitpoint.mirror.tabulated import TabulatedMap
 from limitpoint.mirror.tabulated_panels import CRITICAL_DISTANCE
-from limitpoint.networks.base import Assumption, GrowthCoordinates, Network
+from limitpoint.networks.base import Condition, GrowthCoordinates, Network
 from limitpoint.networks.general_block import BlockFunction, block_function
 from limitpoint.networks.general_chart import EigenChart
 from limitpoint.tasks import Regression
@@ -139,7 +139,7 @@ class General(Network):
         assert limit is not None, "it exists at one scale, so at all"
         return replace(mirror.growth_times(), lower=limit.lower, upper=limit.upper)
 
-    def assumptions(self, init: Init) -> tuple[Assumption, ...]:
+    def assumptions(self, init: Init) -> tuple[Condition, ...]:
         """Those of Definition 4.1 of Zhao et al. for this direction.
 
         The curves on which critical points and bounds are looked for are the limit curves, those
@@ -192,10 +192,10 @@ def _mirror_map(network: General, init: Init, vanishing: bool = False) -> Tabula
     return TabulatedMap.from_blocks([one.model for one in functions], blocks, log_scale)
 
 
-def _assumptions(network: General, init: Init) -> tuple[Assumption, ...]:
+def _assumptions(network: General, init: Init) -> tuple[Condition, ...]:
     functions = network._block_functions(len(init.direction[0]))
     slope = max(one.gradient_at_zero for one in functions)
-    critical = Assumption(
+    critical = Condition(
         name="zero is a critical point",
         holds=slope <= ZERO_VALUE,
         margin=-slope,
@@ -213,7 +213,7 @@ def _assumptions(network: General, init: Init) -> tuple[Assumption, ...]:
     )
 
 
-def _opposite_eigenvalues(functions: tuple[BlockFunction, ...]) -> Assumption:
+def _opposite_eigenvalues(functions: tuple[BlockFunction, ...]) -> Condition:
     margins = []
     for one in functions:
         values = one.model.eigenvalues
@@ -222,7 +222,7 @@ def _opposite_eigenvalues(functions: tuple[BlockFunction, ...]) -> Assumption:
             gaps += [float(values[-1] - values[-2]), float(values[1] - values[0])]
         margins.append(min(gaps) / max(one.model.rate, np.finfo(np.float64).tiny))
     worst = int(np.argmin(margins))
-    return Assumption(
+    return Condition(
         name="the Hessian's extreme eigenvalues are simple and of opposite sign",
         holds=margins[worst] > 0,
         margin=margins[worst],
@@ -231,7 +231,7 @@ def _opposite_eigenvalues(functions: tuple[BlockFunction, ...]) -> Assumption:
     )
 
 
-def _not_orthogonal(mirror: TabulatedMap) -> Assumption:
+def _not_orthogonal(mirror: TabulatedMap) -> Condition:
     size = sum(len(where) for where in mirror.columns)
     margins = np.zeros(size)
     for group, where in zip(mirror.groups, mirror.columns, strict=True):
@@ -239,7 +239,7 @@ def _not_orthogonal(mirror: TabulatedMap) -> Assumption:
         extreme = np.abs(group.linear.components[:, [0, -1]]).min(axis=1)
         margins[where] = np.divide(extreme, norms, out=np.zeros_like(norms), where=norms > 0)
     worst = int(np.argmin(margins))
-    return Assumption(
+    return Condition(
         name="the direction is orthogonal to neither extreme eigenvector",
         holds=bool(margins[worst] > 0),
         margin=float(margins[worst]),
@@ -247,7 +247,7 @@ def _not_orthogonal(mirror: TabulatedMap) -> Assumption:
     )
 
 
-def _limit_curves(limit: TabulatedMap) -> tuple[Assumption, Assumption]:
+def _limit_curves(limit: TabulatedMap) -> tuple[Condition, Condition]:
     """Critical points met and bounds reached on the curves of vanishing scale."""
     size = sum(len(where) for where in limit.columns)
     distance = np.full(size, np.inf)
@@ -264,7 +264,7 @@ def _limit_curves(limit: TabulatedMap) -> tuple[Assumption, Assumption]:
     ]
     reach = float(np.minimum(np.abs(lower), np.abs(upper)).min())
     return (
-        Assumption(
+        Condition(
             name="the curves meet no critical point but zero",
             holds=not met,
             margin=float(distance[nearest] - CRITICAL_DISTANCE),
@@ -272,7 +272,7 @@ def _limit_curves(limit: TabulatedMap) -> tuple[Assumption, Assumption]:
             if met
             else "the gradient of k vanishes nowhere on them",
         ),
-        Assumption(
+        Condition(
             name="k is unbounded on both sides",
             holds=not bounded,
             margin=reach if not bounded else -1.0 / max(reach, np.finfo(np.float64).tiny),

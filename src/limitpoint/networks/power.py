@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import Float, as_whole_number
-from limitpoint.errors import NetworkError
+from limitpoint.arrays import Float
 from limitpoint.init import Init
 from limitpoint.mirror.base import MirrorMap
 from limitpoint.mirror.exponential import ExponentialMap
 from limitpoint.mirror.growth import GrowthTimes
 from limitpoint.mirror.power import PowerMap
-from limitpoint.networks.base import GrowthCoordinates, Network
+from limitpoint.networks.base import GrowthCoordinates
 from limitpoint.networks.growing_terms import GrowingTerms
+from limitpoint.networks.layered import LayeredNetwork
 from limitpoint.networks.single_output import feature_shape
 from limitpoint.tasks import Regression
 
@@ -22,7 +22,7 @@ __all__ = ["Power", "SignedPower"]
 
 
 @dataclass(frozen=True)
-class Power(Network):
+class Power(LayeredNetwork):
     """A network whose coefficients are powers of its one layer, `β = u^L`.
 
     A coefficient keeps its sign: never negative at even depth, of the sign of u at odd depth, and
@@ -43,17 +43,6 @@ class Power(Network):
     >>> Power(depth=3).coef([np.array([1.0, -2.0])]).tolist()
     [1.0, -8.0]
     """
-
-    depth: int = 2
-
-    def __post_init__(self) -> None:
-        depth = as_whole_number(self.depth, 2, "depth", NetworkError)
-        object.__setattr__(self, "depth", depth)
-
-    @property
-    def degree(self) -> int:
-        """The depth."""
-        return self.depth
 
     def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
         """One layer with one entry per feature."""
@@ -97,7 +86,7 @@ class Power(Network):
 
 
 @dataclass(frozen=True)
-class SignedPower(Network):
+class SignedPower(LayeredNetwork):
     """A network whose coefficients are differences of powers, `β = u^L − w^L`.
 
     At even depth, and at odd depth where u and w start with one sign, a coefficient can take both
@@ -119,17 +108,6 @@ class SignedPower(Network):
     >>> SignedPower(depth=3).coef([np.array([2.0]), np.array([1.0])]).tolist()
     [7.0]
     """
-
-    depth: int = 2
-
-    def __post_init__(self) -> None:
-        depth = as_whole_number(self.depth, 2, "depth", NetworkError)
-        object.__setattr__(self, "depth", depth)
-
-    @property
-    def degree(self) -> int:
-        """The depth."""
-        return self.depth
 
     def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
         """Two layers with one entry per feature."""

@@ -7,33 +7,11 @@ A theorem knows its source, its statement in our notation, the conditions under 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from limitpoint.networks import Condition
 from limitpoint.problem import Problem
 from limitpoint.theory.limit import Limit
 
 __all__ = ["Condition", "Theorem", "register", "theorems"]
-
-
-@dataclass(frozen=True)
-class Condition:
-    """One hypothesis of a theorem, evaluated on a problem.
-
-    Attributes
-    ----------
-    name
-        What must hold.
-    holds
-        Whether it does.
-    margin
-        By how much (positive when it holds, negative or zero when not); None for a yes-or-no
-        condition.
-    detail
-        What was found, in words.
-    """
-
-    name: str
-    holds: bool
-    margin: float | None
-    detail: str
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,7 +14,7 @@ from limitpoint.status import Status
 from limitpoint.tasks import Regression
 from limitpoint.theory.atlas import Condition, Theorem, register
 from limitpoint.theory.certificate import Certificate
-from limitpoint.theory.conditions import finite_scale, has_mirror_map, listed
+from limitpoint.theory.conditions import listed, own_clocks
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.mirror_limit import mirror_limit_of
 from limitpoint.theory.whitening import whiten
@@ -27,19 +27,14 @@ LEAST_SQUARES_TOLERANCE = 1e-14
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
-    scale = finite_scale(problem)
-    if not scale.holds:
-        return (scale,)
-    network = has_mirror_map(problem)
-    mirror = problem.network.mirror_map(problem.init)
+    clocks, mirror = own_clocks(problem)
     if mirror is None:
-        return (scale, network)
+        return clocks
     ends = np.stack([mirror.lower, mirror.upper])
     others = (np.isfinite(ends) & (ends != 0)).any(axis=0)
     detail = f"bounded elsewhere: {listed(others)}" if others.any() else "all bounds are zero"
     return (
-        scale,
-        network,
+        *clocks,
         Condition("coefficients bounded by zero only", not others.any(), None, detail),
     )
 

@@ -3,11 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from limitpoint.mirror import MirrorMap
 from limitpoint.networks import Diagonal
 from limitpoint.problem import Problem
 from limitpoint.theory.atlas import Condition
 
-__all__ = ["finite_scale", "has_mirror_map", "is_diagonal", "listed", "smallest_layer_is_unique"]
+__all__ = ["finite_scale", "is_diagonal", "listed", "own_clocks", "smallest_layer_is_unique"]
 
 # A detail names at most this many coordinates.
 COORDINATES_NAMED = 5
@@ -20,11 +21,15 @@ def is_diagonal(problem: Problem) -> Condition:
     return Condition("diagonal network", fits, None, f"the network is {network}")
 
 
-def has_mirror_map(problem: Problem) -> Condition:
-    """Every coefficient of the network moves on a curve of its own."""
+def own_clocks(problem: Problem) -> tuple[tuple[Condition, ...], MirrorMap | None]:
+    """At a finite scale every coefficient moves on a curve of its own; with the map, if so."""
+    scale = finite_scale(problem)
+    if not scale.holds:
+        return (scale,), None
     mirror = problem.network.mirror_map(problem.init)
     detail = f"the network is {problem.network}"
-    return Condition("every coefficient has its own clock", mirror is not None, None, detail)
+    name = "every coefficient has its own clock"
+    return (scale, Condition(name, mirror is not None, None, detail)), mirror
 
 
 def finite_scale(problem: Problem) -> Condition:

@@ -13,7 +13,7 @@ from limitpoint.mirror import MirrorMap
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
 from limitpoint.theory.atlas import Condition, Theorem, register
-from limitpoint.theory.conditions import finite_scale, has_mirror_map
+from limitpoint.theory.conditions import own_clocks
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.mirror_limit import WarmStart, mirror_limit
 from limitpoint.theory.whitening import whiten
@@ -24,19 +24,14 @@ INTERIOR_TOLERANCE = 1e-6
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
-    scale = finite_scale(problem)
-    if not scale.holds:
-        return (scale,)
-    network = has_mirror_map(problem)
-    mirror = problem.network.mirror_map(problem.init)
+    clocks, mirror = own_clocks(problem)
     if mirror is None:
-        return (scale, network)
+        return clocks
     margin = interior_margin(problem.task, mirror)
     bounded = np.isfinite(mirror.lower) | np.isfinite(mirror.upper)
     count = int(np.sum(bounded & (mirror.lower < mirror.upper)))
     return (
-        scale,
-        network,
+        *clocks,
         Condition(
             "a best fit strictly inside all half-lines exists",
             margin > INTERIOR_TOLERANCE,

@@ -19,11 +19,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg.lapack import dposv
 
 from limitpoint.arrays import Float
 from limitpoint.mirror import MirrorMap
 from limitpoint.theory.extrapolation import extrapolate
+from limitpoint.theory.shifted_hessian import solve_shifted
 from limitpoint.theory.whitening import Whitened
 
 __all__ = ["DualSolution", "solve_dual"]
@@ -45,11 +45,6 @@ PREDICTION_TOLERANCE = 0.5
 # where nothing but the scale changes any more, the way down is crossed in few strides.
 FIRST_STRIDE = 4.0
 STRIDE_GROWTH = 8.0
-# Relative shift of the Hessian's diagonal: dormant coefficients make it singular to working
-# precision, and in those directions any dual will do.
-LEVENBERG_SHIFT = 1e-15
-# Growth of the shift when rounding leaves the Hessian indefinite all the same.
-SHIFT_GROWTH = 10.0
 # Newton starts cold when the scale is within e^3 of the data's own; farther below, by continuation.
 COLD_START_LOG_GAP = 3.0
 # A slope that falls below this part of itself in one step belongs to a vanishing coefficient: a
@@ -259,18 +254,8 @@ class _Point:
     def solve(self, right: Float, weights: Float | float = 1.0) -> Float:
         """Solve with the (slightly shifted) Hessian `rows diag(weights Ψ') rowsᵀ`."""
         rows = self._newton.rows
-        hessian = (rows * (weights * self.slopes)) @ rows.T
-        diagonal = np.einsum("ii->i", hessian)
-        shift = LEVENBERG_SHIFT * float(diagonal.sum())
-        if not shift > 0.0:
-            return np.zeros_like(right)  # no coefficient can move
-        while True:
-            diagonal += shift
-            _, solution, failed = dposv(hessian, right)
-            if not failed:
-                result: Float = solution
-                return result
-            shift *= SHIFT_GROWTH
+        solution = solve_shifted(rows, weights * self.slopes, right)
+        return np.zeros_like(right) if solution is None else solution  # None: nothing can move
 
 
 def _norm(vector: Float) -> float:

@@ -6,25 +6,20 @@ import numpy as np
 
 from limitpoint.problem import Problem
 from limitpoint.theory.atlas import Condition, Theorem, register
-from limitpoint.theory.conditions import finite_scale, has_mirror_map, listed
+from limitpoint.theory.conditions import listed, own_clocks
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.mirror_limit import WarmStart, mirror_limit
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
-    scale = finite_scale(problem)
-    if not scale.holds:
-        return (scale,)
-    network = has_mirror_map(problem)
-    mirror = problem.network.mirror_map(problem.init)
+    clocks, mirror = own_clocks(problem)
     if mirror is None:
-        return (scale, network)
+        return clocks
     movable = mirror.lower < mirror.upper
     bounded = movable & (np.isfinite(mirror.lower) | np.isfinite(mirror.upper))
     detail = f"bounded: {listed(bounded)}" if bounded.any() else "none is bounded"
     return (
-        scale,
-        network,
+        *clocks,
         Condition("no coefficient bounded on one side", not bounded.any(), None, detail),
     )
 

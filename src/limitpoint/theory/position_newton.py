@@ -25,11 +25,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import qr, solve_triangular
-from scipy.linalg.lapack import dposv
 
 from limitpoint.arrays import Float
 from limitpoint.mirror import CurveMap
 from limitpoint.theory.extrapolation import extrapolate
+from limitpoint.theory.shifted_hessian import solve_shifted
 from limitpoint.theory.whitening import Whitened
 
 __all__ = ["CurveSolution", "solve_on_curves"]
@@ -68,16 +68,12 @@ MAX_STEPS = 2000
 # than from a bad guess: then the stable solve takes over.
 NEAR = 1.0
 SLOW_STEPS = 3
-# Relative shift of the Hessian's diagonal: dormant coefficients make it singular to working
-# precision, and in those directions any dual will do.
-LEVENBERG_SHIFT = 1e-15
 # Steps by which the coefficients are polished: the cheap solve first, then the stable one.
 POLISHING = (False, True, True)
 # They are taken while the misfit is above this, relative: far below what a certificate asks for.
 POLISHED = 1e-13
 # The dual follows such a step if no clock moves by more than this part of the largest.
 SHORT_STEP = 1e-4
-SHIFT_GROWTH = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,19 +358,8 @@ class _Point:
 
     def solve(self, right: Float) -> Float:
         """Solve with the (slightly shifted) Hessian `rows D rowsᵀ`; NaN if it overflows."""
-        rows = self._problem.rows
-        hessian = (rows * self.slopes) @ rows.T
-        diagonal = np.einsum("ii->i", hessian)
-        shift = LEVENBERG_SHIFT * float(diagonal.sum())
-        if not (shift > 0.0 and math.isfinite(shift)):
-            return np.full_like(right, np.nan)
-        while True:
-            diagonal += shift
-            _, solution, failed = dposv(hessian, right)
-            if not failed:
-                result: Float = solution
-                return result
-            shift *= SHIFT_GROWTH
+        solution = solve_shifted(self._problem.rows, self.slopes, right)
+        return np.full_like(right, np.nan) if solution is None else solution
 
     def polished(self) -> tuple[Float, Float]:
         """Coefficients and dual after last steps in the coefficients rather than the positions.

@@ -92,7 +92,7 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
         None,
         f"the network is {network}",
     )
-    return (covered, scale, *(Condition(**vars(assumption)) for assumption in model))
+    return (covered, scale, *model)
 
 
 def _conditions_on_half_lines(problem: Problem) -> Sequence[Condition]:
