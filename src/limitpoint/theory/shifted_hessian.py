@@ -1,4 +1,4 @@
-"""The linear systems of Newton's method, `rows D rowsᵀ`: singular where coefficients are dormant."""
+"""The linear systems of Newton's method, `rows D rowsᵀ`: singular if coefficients are dormant."""
 
 import math
 
