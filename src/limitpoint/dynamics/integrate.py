@@ -131,6 +131,10 @@ def integrate(
         return Integration(np.array(kept_times)[keep], np.array(kept_states)[keep], status)
     initial = np.tile(start, (int((wanted == 0.0).sum()), 1))
     states = np.concatenate([initial, *dense])
+    if len(states) == 0:
+        # Stopped before the first of them: what was reached is all there is.
+        reached = np.array([clock.before + float(solver.t)])
+        return Integration(reached, solver.y[None].copy(), status)
     return Integration(wanted[: len(states)], states, status)
 
 

@@ -73,7 +73,7 @@ def flow_in_parameter_space(
     return Trajectory.build(
         kind="gradient flow in parameter space",
         status=found.status,
-        times=found.times * chart.time_unit if times is None else times[: len(found.times)],
+        times=_asked_for(times, found.times * chart.time_unit),
         coefs=coefs,
         losses=np.array([task.loss(coef) for coef in coefs]),
         signs=signs,
@@ -82,6 +82,13 @@ def flow_in_parameter_space(
         duals=chart.duals(found.states),
         misfit=gauge.misfit(coefs[-1]),
     )
+
+
+def _asked_for(asked: Float | None, found: Float) -> Float:
+    """The times asked for, as given, instead of what a change of units leaves of them."""
+    if asked is None or not np.allclose(found, asked[: len(found)], rtol=1e-12, atol=0.0):
+        return found
+    return asked[: len(found)]
 
 
 def _growth_chart(problem: Problem, growth: GrowthCoordinates) -> _Chart:

@@ -133,7 +133,7 @@ class General(Network):
         With the bounds, if any, that k has along the limit curves.
         """
         mirror = self.mirror_map(init)
-        if mirror is None:
+        if mirror is None or not self._is_quadratic(init):
             return None
         limit = _mirror_map(self, init, vanishing=True)
         assert limit is not None, "it exists at one scale, so at all"
@@ -176,6 +176,11 @@ class General(Network):
         order = np.argsort(np.concatenate([where for _, where in parts if where is not None]))
         return jnp.concatenate(values, axis=-1)[..., order]
 
+    def _is_quadratic(self, init: Init) -> bool:
+        """Whether no Hessian vanishes at zero, so that there are growth times."""
+        functions = self._block_functions(len(init.direction[0]))
+        return all(one.model.rate > 0 for one in set(functions))
+
     def _block_functions(self, count: int) -> tuple[BlockFunction, ...]:
         functions = self.k if isinstance(self.k, tuple) else (self.k,) * count
         return tuple(block_function(one, self.block_size) for one in functions)
@@ -202,9 +207,12 @@ def _assumptions(network: General, init: Init) -> tuple[Condition, ...]:
         detail=f"|k(0)| and the norm of its gradient there are at most {slope:.3g}",
     )
     mirror = network.mirror_map(init)
-    limit = _mirror_map(network, init, vanishing=True)
-    if not isinstance(mirror, TabulatedMap) or limit is None:
+    if not isinstance(mirror, TabulatedMap):
         return (critical,)
+    if not network._is_quadratic(init):
+        return (critical, _opposite_eigenvalues(functions))
+    limit = _mirror_map(network, init, vanishing=True)
+    assert limit is not None, "it exists at one scale, so at all"
     return (
         critical,
         _opposite_eigenvalues(functions),
@@ -292,6 +300,8 @@ def _check_function(function: Callable[..., Any], size: int, name: str) -> None:
     with jax.enable_x64(True):
         zero = jnp.zeros(size)
         try:
+            # Traced, as it will be differentiated and compiled.
+            shape = jax.eval_shape(lambda block: jnp.asarray(function(block)), zero)
             value = jnp.asarray(function(zero))
         except Exception as error:
             raise NetworkError(
@@ -302,6 +312,11 @@ def _check_function(function: Callable[..., Any], size: int, name: str) -> None:
             raise NetworkError(
                 f"{name} must return one number; for a block of shape ({size},) it returned an "
                 f"array of shape {value.shape}"
+            )
+        if not jnp.issubdtype(shape.dtype, jnp.floating):
+            raise NetworkError(
+                f"{name} must return a real number computed from its block; it returned one of "
+                f"type {shape.dtype}"
             )
         number = complex(value)
     if number.imag != 0 or not np.isfinite(number.real) or abs(number.real) > ZERO_VALUE:

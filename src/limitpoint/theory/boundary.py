@@ -32,7 +32,11 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
         return clocks
     ends = np.stack([mirror.lower, mirror.upper])
     others = (np.isfinite(ends) & (ends != 0)).any(axis=0)
-    detail = f"bounded elsewhere: {listed(others)}" if others.any() else "all bounds are zero"
+    detail = (
+        f"bounded elsewhere: that of feature {listed(others)}"
+        if others.any()
+        else "all bounds are zero"
+    )
     return (
         *clocks,
         Condition("coefficients bounded by zero only", not others.any(), None, detail),

@@ -20,6 +20,8 @@ from limitpoint.tasks import Regression
 
 __all__ = ["Certificate", "certify_mirror_limit", "certify_weighted_least_norm", "row_space"]
 
+EPS = float(np.finfo(np.float64).eps)
+
 # Default accuracy of a certified answer, relative. Newton reaches about 1e-13 on well-conditioned
 # data; four digits are left for data whose condition number is high.
 CERTIFICATE_TOLERANCE = 1e-9
@@ -104,17 +106,21 @@ def certify_mirror_limit(
     """
     start = START_WEIGHT * np.abs(mirror.start_coefs())
     movable = task.X * (mirror.lower < mirror.upper)
-    # Coefficients on a curve are polished after their positions are found: no allowance.
-    allowed = np.zeros_like(start) if isinstance(mirror, CurveMap) else start
+    # Coefficients on a curve are polished after their positions are found: no allowance, unless
+    # the data are as good as zero beside the start.
+    moduli = np.abs(task.X) @ start / START_WEIGHT
+    visible = _norm(task.y) > EPS * _norm(moduli)
+    allowed = np.zeros_like(start) if isinstance(mirror, CurveMap) and visible else start
     fit = _fit_residuals(task, movable, coef, allowed, in_range)
     basis = row_space(movable) if basis is None else basis
     projected = basis @ (basis.T @ clocks)
     gap = np.abs(coef - mirror.coefs(projected)) / float((np.abs(coef) + start).max() or 1.0)
     if isinstance(mirror, CurveMap):
         reached, primal = mirror.clocks_and_potential(coef)
-        apart = np.abs(reached - projected) / (float(np.abs(clocks).max()) or 1.0)
-        gap = np.fmin(gap, CLOCK_WEIGHT * apart)
-        lost = np.where(coef == 0, 0.0, np.abs(coef * (reached - clocks)))
+        with np.errstate(invalid="ignore"):  # what float64 holds as zero may have no clock
+            apart = np.abs(reached - projected) / (float(np.abs(clocks).max()) or 1.0)
+            gap = np.fmin(gap, CLOCK_WEIGHT * apart)
+            lost = np.where(coef == 0, 0.0, np.abs(coef * (reached - clocks)))
         terms = np.abs(coef * clocks) + np.abs(primal)
     else:
         primal, pairing = mirror.potential(coef), coef * clocks

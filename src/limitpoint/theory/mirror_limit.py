@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TypeVar
 
+import numpy as np
+
 from limitpoint.arrays import Float
 from limitpoint.mirror import CurveMap, MirrorMap
 from limitpoint.problem import Problem
@@ -129,6 +131,11 @@ def _solve(mirror: MirrorMap, data: Whitened, warm: WarmStart) -> _Found:
     if isinstance(mirror, CurveMap):
         at = warm.solve_on_curves(mirror, data)
         signs, logs = mirror.signs_and_logs_at(at.positions)
+        # Where float64 holds the coefficient, which was polished, it has the last word.
+        held = np.abs(at.coefs) >= np.finfo(np.float64).tiny
+        with np.errstate(divide="ignore"):
+            signs = np.where(held, np.sign(at.coefs), signs)
+            logs = np.where(held, np.log(np.abs(at.coefs)), logs)
         return _Found(
             coef=at.coefs,
             signs=signs,
