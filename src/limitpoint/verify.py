@@ -337,9 +337,7 @@ def _training_checks(
     # step × (loss(0) − loss(end)).
     if problem.network.invariants_are_quadratic:
         moved = drift(problem.network, run)
-        steps = 0 if run.steps is None else int(run.steps[-1])
-        squares = sum(float(np.max(np.sum(layer**2, axis=-1))) for layer in run.layers or ())
-        rounding = EPS * steps * squares
+        rounding = _rounding_of_steps(run)
         checks.append(
             Check(
                 "training: invariant drift",
@@ -349,3 +347,12 @@ def _training_checks(
             )
         )
     return checks
+
+
+def _rounding_of_steps(run: Trajectory) -> float:
+    """What rounding of the squared parameters can add up to in a training run, if it is finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = sum(float(np.max(np.sum(layer**2, axis=-1))) for layer in run.layers or ())
+    steps = 0 if run.steps is None else int(run.steps[-1])
+    rounding = EPS * steps * squares
+    return rounding if np.isfinite(rounding) else 0.0

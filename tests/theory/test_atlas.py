@@ -177,7 +177,7 @@ class TestConditions:
         b[[2, 4]] = [a[2], -a[4]]
         found = condition(problem_from(a, b), "limitpoint.own_clocks", "bounded on one side")
         assert not found.holds
-        assert found.detail == "bounded: 2, 4"
+        assert found.detail == "bounded: features 2, 4"
 
     def test_half_lines_report_how_deep_inside_a_fit_can_be(self):
         """β₁ + 2β₂ = 3: the deepest point is (1, 1), the minimum-norm one (0.6, 1.2)."""

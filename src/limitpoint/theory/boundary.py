@@ -33,9 +33,7 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
     ends = np.stack([mirror.lower, mirror.upper])
     others = (np.isfinite(ends) & (ends != 0)).any(axis=0)
     detail = (
-        f"bounded elsewhere: that of feature {listed(others)}"
-        if others.any()
-        else "all bounds are zero"
+        f"bounded elsewhere: features {listed(others)}" if others.any() else "all bounds are zero"
     )
     return (
         *clocks,

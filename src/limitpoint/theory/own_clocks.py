@@ -17,7 +17,7 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
         return clocks
     movable = mirror.lower < mirror.upper
     bounded = movable & (np.isfinite(mirror.lower) | np.isfinite(mirror.upper))
-    detail = f"bounded: that of feature {listed(bounded)}" if bounded.any() else "none is bounded"
+    detail = f"bounded: features {listed(bounded)}" if bounded.any() else "none is bounded"
     return (
         *clocks,
         Condition("no coefficient bounded on one side", not bounded.any(), None, detail),
