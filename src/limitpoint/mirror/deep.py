@@ -224,6 +224,8 @@ class _Table:
 
     def clocks(self, positions: Float) -> Float:
         """The integral of the rates from the start, closed beyond the last panel."""
+        if not positions.any():
+            return np.zeros_like(positions)
         nodes = self._nodes
         count = len(nodes) // 2
         inside = np.clip(np.nan_to_num(positions), -self._reach, self._reach)

@@ -54,9 +54,9 @@ STRIDE_GROWTH = 3.0
 SHORTEST_STRIDE = 1e-6
 # A point extrapolated from other scales is worth correcting if its misfit is below this.
 GOOD_GUESS = 0.1
-# A tangent is good if it changes the goal as it should to this, relative; else the Hessian is too
-# graded for the cheap solve.
-GOOD_TANGENT = 1e-3
+# A tangent that misses more than this part of the change it should make does not lead anywhere: the
+# Hessian is too graded for the cheap solve.
+GOOD_TANGENT = 0.5
 # The last step from a larger start is tried once what is left of it is below this part of the data.
 SHRUNK = 0.3
 # Newton steps allowed at one λ on the way, at the last one, and in all.
@@ -64,14 +64,15 @@ STEPS_ON_THE_WAY = 12
 STEPS_AT_THE_END = 20
 MAX_STEPS = 2000
 # A method that has brought the misfit below that of the start of training (1, relative) but has not
-# converged, or not halved the misfit in so many steps, suffers from the Hessian's rounding rather
-# than from a bad guess: then the stable solve takes over.
+# converged suffers from the Hessian's rounding rather than from a bad guess: then the stable solve
+# takes over. At once if below the second value the misfit has not halved in so many steps.
 NEAR = 1.0
+VERY_NEAR = 1e-2
 SLOW_STEPS = 3
 # Steps by which the coefficients are polished: the cheap solve first, then the stable one.
 POLISHING = (False, True, True)
 # They are taken while the misfit is above this, relative: far below what a certificate asks for.
-POLISHED = 1e-13
+POLISHED = 1e-12
 # The dual follows such a step if no clock moves by more than this part of the largest.
 SHORT_STEP = 1e-4
 
@@ -181,9 +182,20 @@ class _Continuation:
 
     def __init__(self, problem: _Equations) -> None:
         self.problem = problem
-        self.point = _Point(problem, *problem.zeros, problem.end)
+        self._point: _Point | None = None
         self.iterations = 0
         self.converged = False
+
+    @property
+    def point(self) -> "_Point":
+        """Where it is; the start of training before anything else."""
+        if self._point is None:
+            self._point = _Point(self.problem, *self.problem.zeros, self.problem.end)
+        return self._point
+
+    @point.setter
+    def point(self, point: "_Point") -> None:
+        self._point = point
 
     def result(self, mirror: CurveMap) -> CurveSolution:
         """Where it ended."""
@@ -307,7 +319,7 @@ class _Continuation:
                 point.dual + length * toward,
                 point.place,
             )
-            slow = slow + 1 if 0.5 * point.residual < following.residual < NEAR else 0
+            slow = slow + 1 if 0.5 * point.residual < following.residual < VERY_NEAR else 0
             point = following
             if slow == SLOW_STEPS and not stable:
                 break
