@@ -96,13 +96,15 @@ def test_tiniest_scale_against_precise_arithmetic(name):
     compare(name, 2, 1e-300, 1, [1e-3, 2.0], 1e-9)
 
 
+# At scale 10 the exponential, e^10 squared, has its pole at a clock of 1e-9 already.
+LARGE = {name: 2.0 if name == "tanh and exp" else 10.0 for name in FUNCTIONS}
+
+
 @pytest.mark.parametrize("side", [1, -1])
-@pytest.mark.parametrize("scale", [1e-2, 1.0, 10.0])
 @pytest.mark.parametrize("name", list(FUNCTIONS))
-def test_moderate_scale_against_precise_arithmetic(name, scale, side):
-    if name == "tanh and exp" and scale == 10.0:
-        pytest.skip("e^10 squared: the pole is at a clock of 1e-9")
-    compare(name, 0, scale, side, [0.5, 3.0], 1e-11)
+def test_moderate_scale_against_precise_arithmetic(name, side):
+    for scale in (1e-2, 1.0, LARGE[name]):
+        compare(name, 0, scale, side, [0.5, 3.0], 1e-11)
 
 
 @pytest.mark.parametrize("log_scale", [-2302.6, -138.0, -4.6, 0.0, 4.6])
