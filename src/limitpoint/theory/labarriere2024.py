@@ -29,8 +29,10 @@ THEOREM_1 = register(
         statement=(
             "If in every coordinate one layer is strictly smallest in modulus at the start, the "
             "coefficients follow a mirror flow d∇Q(β)/dt = −∇loss(β), so training ends at "
-            "argmin Σ Q_i(β_i) among the best fits of the data. At depth 2, with "
-            "Δ = |a(0)² − b(0)²| and c = asinh(2β(0)/Δ): Q'(β) = ½ asinh(2β/Δ) − ½c."
+            "argmin Σ Q_i(β_i) among the best fits of the data. With v the smallest layer, turned "
+            "by the sign of the product of the others, and Δ_j = a_j(0)² − v(0)²: β = vΠ√(v²+Δ_j) "
+            "and Q'(β) = ∫ dx/Π√(x²+Δ_j) from v(0) to v (the paper leaves it open beyond depth 2, "
+            "where it is ½ asinh(2β/Δ) − ½ asinh(2β(0)/Δ))."
         ),
         concludes="limit",
         rank=20,

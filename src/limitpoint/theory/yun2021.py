@@ -47,8 +47,10 @@ COROLLARY_5 = register(
         statement=(
             "From equal layers w_l(0) = αw̄ (no entry zero) and a last layer w_L(0) = 0, training "
             "converges to zero loss where that is possible, at "
-            "argmin α² Σ_j w̄_j² H_L(β_j/(α^L |w̄_j|^L)) among the interpolators; at depth 2, "
-            "H_2' = ½ asinh(2x). As α → 0 this is minimum ℓ1, as α → ∞ minimum weighted ℓ2."
+            "argmin α² Σ_j w̄_j² H_L(β_j/(α^L |w̄_j|^L)) among the interpolators; H_L' "
+            "is the inverse of h_L = p^{L−1}q, p' = p^{L−2}q, q' = p^{L−1}, p(0) = 1, q(0) = 0. As "
+            "α → 0 this is minimum ℓ1 with weights |w̄_j|^{2−L}, as α → ∞ minimum ℓ2 with weights "
+            "w̄_j^{2−2L}."
         ),
         concludes="limit",
         rank=30,
