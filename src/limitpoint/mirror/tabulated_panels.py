@@ -4,28 +4,25 @@ With `φ = r_a y` on a panel that starts at radius r_a, and τ the position on t
 
     dy/dτ = d |y| g,   d|ξ|/dτ = |φ|/‖∇k‖,   dk/dτ = d |φ| ‖∇k‖,   dΨ̂/dτ = d k |φ|/‖∇k‖,
 
-g the unit vector along ∇k. The panels are collocated at Radau's points (which include the end, so
-that slaved components are damped), solved by Picard's iteration where that converges, else by
-Newton's method (curves that level off are stiff). Panels are common to all curves; every quantity
-is its value at the panel's start plus `(1+u)Q(u)`, so that what starts at zero is right relative
-to itself.
+g the unit vector along ∇k. On each panel these are collocated (see `tabulated_collocation`) by
+Picard's iteration where that converges, else by Newton's method. Panels are common to all curves;
+every quantity is its value at the panel's start plus `(1+u)Q(u)`, so that what starts at zero is
+right relative to itself.
 """
 
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
-from numpy.polynomial import chebyshev, legendre
 from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
+from limitpoint.mirror.tabulated_collocation import POINTS, field_at, newton, picard, rule
 from limitpoint.mirror.tabulated_model import BlockModel
 
 __all__ = ["Panels", "tabulate"]
 
 EPS = float(np.finfo(np.float64).eps)
-# Twenty points resolve e^{2τ}, the growth of a coefficient, on panels of length 3 to 1e-13.
-POINTS = 20
 LONGEST, FIRST = 3.0, 0.5
 # A panel this short means that the curve cannot be continued (a critical point was reached).
 SHORTEST = 1e-10
@@ -45,7 +42,6 @@ LEVEL = 1e-9
 # of the position is on its way to a bound: k that grows like any power of the norm, or even its
 # logarithm, changes by more.
 STEADY = 1e-3
-PICARD_STEPS, NEWTON_STEPS = 40, 10
 # Longer panels that Picard's iteration cannot solve are cut; shorter ones are stiff.
 STIFF_PANEL = 0.25
 # A curve whose panel has been cut this often in vain has met the rounding of its own gradient
@@ -61,26 +57,6 @@ MOST_PANELS = 2000
 CRITICAL_DISTANCE = 1e-3
 # Up to so many places a series is summed at once.
 FEW_PLACES = 4000
-
-
-@cache
-def _rule() -> tuple[Float, Float, Float]:
-    """Radau's points in (−1, 1], the integrals of their Lagrange polynomials, values → Chebyshev.
-
-    The points are the roots of `P_s − P_{s−1}`, which include 1.
-    """
-    series = np.zeros(POINTS + 1)
-    series[POINTS], series[POINTS - 1] = 1.0, -1.0
-    points = np.sort(legendre.legroots(series))
-    for _ in range(3):  # polish: the companion matrix loses a few digits
-        slope = legendre.legval(points, legendre.legder(series))
-        points = points - legendre.legval(points, series) / slope
-    points[-1] = 1.0
-    fit = np.linalg.inv(chebyshev.chebvander(points, POINTS - 1))
-    integrals = np.stack(
-        [chebyshev.chebval(points, chebyshev.chebint(column, lbnd=-1)) for column in fit.T]
-    ).T
-    return points, np.asarray(integrals, dtype=np.float64), np.asarray(fit, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,7 +299,7 @@ class _Panel:
 
 def _solve(model: BlockModel, state: _State, length: float, noise: Float) -> _Panel:
     """Collocate on a panel of this length and integrate clock, k and conjugate along it."""
-    points, integrals, fit = _rule()
+    points, integrals, fit = rule()
     weights = length / 2 * integrals
     now = state.active
     radius, y, side, held = state.radius[now], state.y[now].T, state.side[now], state.held[now].T
@@ -331,16 +307,16 @@ def _solve(model: BlockModel, state: _State, length: float, noise: Float) -> _Pa
     values, solved = np.empty((y.shape[0], POINTS, len(now))), np.zeros(len(now), dtype=bool)
     easy = np.flatnonzero(~state.stiff[now])
     if len(easy):
-        values[..., easy], solved[easy] = _picard(
+        values[..., easy], solved[easy] = picard(
             model, radius[easy], y[:, easy], side[easy], held[:, easy], weights, tolerance[easy]
         )
     rest = np.flatnonzero(~solved & (state.stiff[now] | (length <= STIFF_PANEL)))
     if len(rest):
-        values[..., rest], solved[rest] = _newton(
+        values[..., rest], solved[rest] = newton(
             model, radius[rest], y[:, rest], side[rest], held[:, rest], weights, tolerance[rest]
         )
         state.stiff[now[rest]] |= solved[rest]
-    velocity, norm, steep = _field(model, radius, values, side, held)
+    velocity, norm, steep = field_at(model, radius, values, side, held)
     clock_rate = norm / steep
     k_rate = side * radius**2 * norm * steep
     k_change = weights @ k_rate
@@ -407,109 +383,6 @@ def _retire(model: BlockModel, state: _State, curves: NDArray[np.intp]) -> None:
     steady = state.k_rate[curves] <= STEADY * np.abs(state.k[curves])
     state.levelled[curves] = (near < CRITICAL_DISTANCE) | steady
     state.active = np.setdiff1d(state.active, curves)
-
-
-def _field(
-    model: BlockModel, radius: Float, values: Float, side: Float, held: Float
-) -> tuple[Float, Float, Float]:
-    """`dy/dτ`, `|y|` and `‖∇k‖/r_a` at values (p, points, N)."""
-    size, points, count = values.shape
-    radii = np.broadcast_to(radius, (points, count)).ravel()
-    flat = model.scaled_gradient(radii, values.reshape(size, -1))
-    gradient = flat.reshape(values.shape) * held[:, None]
-    steep, norm = _norm(gradient), _norm(values)
-    return side * norm / steep * gradient, norm, steep
-
-
-def _norm(vectors: Float) -> Float:
-    """Over the first axis, which is short."""
-    return np.asarray(np.sqrt((vectors * vectors).sum(axis=0)))
-
-
-def _picard(
-    model: BlockModel,
-    radius: Float,
-    y: Float,
-    side: Float,
-    held: Float,
-    weights: Float,
-    tolerance: Float,
-) -> tuple[Float, NDArray[np.bool_]]:
-    """Iterate `y ↦ y_a + ∫ dy/dτ`; values are (p, points, N)."""
-    values = np.repeat(y[:, None], len(weights), axis=1)
-    left = np.arange(len(radius))
-    current, at = values, (radius, y, side, held)
-    for _ in range(PICARD_STEPS):
-        velocity, _, _ = _field(model, at[0], current, at[2], at[3])
-        new = at[1][:, None] + weights @ velocity
-        change = np.abs(new - current).max(axis=(0, 1))
-        size = np.abs(new).max(axis=(0, 1))
-        values[..., left] = new
-        # A curve that is lost is not followed further.
-        running = ~(change <= tolerance[left] * size) & (size < np.inf)
-        if running.sum() < 0.75 * len(left):  # fewer: leave the settled ones out
-            left, current = left[running], new[..., running]
-            at = (radius[left], y[:, left], side[left], held[:, left])
-            settled = np.zeros(len(left), dtype=bool)
-        else:
-            current, settled = new, ~running
-        if len(left) == 0 or settled.all():
-            break
-    solved = np.asarray(np.isfinite(values).all(axis=(0, 1)))
-    solved[left[~settled]] = False
-    return values, solved
-
-
-def _newton(
-    model: BlockModel,
-    radius: Float,
-    y: Float,
-    side: Float,
-    held: Float,
-    weights: Float,
-    tolerance: Float,
-) -> tuple[Float, NDArray[np.bool_]]:
-    """The same equations by Newton's method, where the block is beyond the Taylor series."""
-    size, count = y.shape
-    points = len(weights)
-    values = np.repeat(y[:, None], points, axis=1)
-    solved = np.zeros(count, dtype=bool)
-    left = np.flatnonzero(radius > 2 * model.taylor_radius)
-    for _ in range(NEWTON_STEPS):
-        if len(left) == 0:
-            break
-        at, scale = values[..., left], radius[left]
-        velocity, _, steep = _field(model, scale, at, side[left], held[:, left])
-        residual = at - y[:, left][:, None] - weights @ velocity
-        jacobian = _jacobian(model, scale, at, velocity, side[left] / steep, held[:, left])
-        # Unknowns in the order (component, point), one system per curve.
-        system = -np.einsum("ij,pqjn->npiqj", weights, jacobian).reshape(
-            len(left), points * size, points * size
-        )
-        system += np.eye(points * size)
-        right = residual.reshape(points * size, -1).T[..., None]
-        usable = np.isfinite(system).all(axis=(1, 2)) & np.isfinite(right).all(axis=(1, 2))
-        left, at = left[usable], at[..., usable]
-        step = np.linalg.solve(system[usable], right[usable])[..., 0].T.reshape(at.shape)
-        values[..., left] = at - step
-        done = np.abs(step).max(axis=(0, 1)) <= tolerance[left] * np.abs(at).max(axis=(0, 1))
-        solved[left[done]] = True
-        left = left[~done]
-    return values, solved
-
-
-def _jacobian(
-    model: BlockModel, radius: Float, values: Float, velocity: Float, inverse: Float, held: Float
-) -> Float:
-    """Derivative of `dy/dτ` in y, (p, p, points, N): `d g yᵀ/|y| + d |y| (I − ggᵀ)∇²k r_a/‖∇k‖`."""
-    size, points, count = values.shape
-    flat = (radius * values).reshape(size, -1).T
-    bend = np.moveaxis(model.hessian(flat), 0, -1).reshape(size, size, points, count)
-    bend = bend * held[:, None, None] * held[None, :, None]
-    norm = _norm(values)
-    unit = velocity / norm
-    bent = bend - unit[:, None] * (unit[:, None] * bend).sum(axis=0)
-    return np.asarray(unit[:, None] * (values / norm) + norm * inverse * bent)
 
 
 def _tail(series: Float) -> Float:

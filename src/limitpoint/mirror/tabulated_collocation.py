@@ -1,0 +1,144 @@
+"""Collocation of the curves of blocks on one panel.
+
+The equations `dy/dτ = d |y| g` (see `tabulated_panels`) are collocated at Radau's points, which
+include the end, so that slaved components are damped: by Picard's iteration, or by Newton's method
+where curves level off and are stiff.
+"""
+
+from functools import cache
+
+import numpy as np
+from numpy.polynomial import chebyshev, legendre
+from numpy.typing import NDArray
+
+from limitpoint.arrays import Float
+from limitpoint.mirror.tabulated_model import BlockModel
+
+__all__ = ["POINTS", "field_at", "newton", "picard", "rule"]
+
+# Twenty points resolve e^{2τ}, the growth of a coefficient, on panels of length 3 to 1e-13.
+POINTS = 20
+PICARD_STEPS, NEWTON_STEPS = 40, 10
+
+
+@cache
+def rule() -> tuple[Float, Float, Float]:
+    """Radau's points in (−1, 1], the integrals of their Lagrange polynomials, values → Chebyshev.
+
+    The points are the roots of `P_s − P_{s−1}`, which include 1.
+    """
+    series = np.zeros(POINTS + 1)
+    series[POINTS], series[POINTS - 1] = 1.0, -1.0
+    points = np.sort(legendre.legroots(series))
+    for _ in range(3):  # polish: the companion matrix loses a few digits
+        slope = legendre.legval(points, legendre.legder(series))
+        points = points - legendre.legval(points, series) / slope
+    points[-1] = 1.0
+    fit = np.linalg.inv(chebyshev.chebvander(points, POINTS - 1))
+    integrals = np.stack(
+        [chebyshev.chebval(points, chebyshev.chebint(column, lbnd=-1)) for column in fit.T]
+    ).T
+    return points, np.asarray(integrals, dtype=np.float64), np.asarray(fit, dtype=np.float64)
+
+
+def field_at(
+    model: BlockModel, radius: Float, values: Float, side: Float, held: Float
+) -> tuple[Float, Float, Float]:
+    """`dy/dτ`, `|y|` and `‖∇k‖/r_a` at values (p, points, N)."""
+    size, points, count = values.shape
+    radii = np.broadcast_to(radius, (points, count)).ravel()
+    flat = model.scaled_gradient(radii, values.reshape(size, -1))
+    gradient = flat.reshape(values.shape) * held[:, None]
+    steep, norm = _norm(gradient), _norm(values)
+    return side * norm / steep * gradient, norm, steep
+
+
+def _norm(vectors: Float) -> Float:
+    """Over the first axis, which is short."""
+    return np.asarray(np.sqrt((vectors * vectors).sum(axis=0)))
+
+
+def picard(
+    model: BlockModel,
+    radius: Float,
+    y: Float,
+    side: Float,
+    held: Float,
+    weights: Float,
+    tolerance: Float,
+) -> tuple[Float, NDArray[np.bool_]]:
+    """Iterate `y ↦ y_a + ∫ dy/dτ`; values are (p, points, N)."""
+    values = np.repeat(y[:, None], len(weights), axis=1)
+    left = np.arange(len(radius))
+    current, at = values, (radius, y, side, held)
+    for _ in range(PICARD_STEPS):
+        velocity, _, _ = field_at(model, at[0], current, at[2], at[3])
+        new = at[1][:, None] + weights @ velocity
+        change = np.abs(new - current).max(axis=(0, 1))
+        size = np.abs(new).max(axis=(0, 1))
+        values[..., left] = new
+        # A curve that is lost is not followed further.
+        running = ~(change <= tolerance[left] * size) & (size < np.inf)
+        if running.sum() < 0.75 * len(left):  # fewer: leave the settled ones out
+            left, current = left[running], new[..., running]
+            at = (radius[left], y[:, left], side[left], held[:, left])
+            settled = np.zeros(len(left), dtype=bool)
+        else:
+            current, settled = new, ~running
+        if len(left) == 0 or settled.all():
+            break
+    solved = np.asarray(np.isfinite(values).all(axis=(0, 1)))
+    solved[left[~settled]] = False
+    return values, solved
+
+
+def newton(
+    model: BlockModel,
+    radius: Float,
+    y: Float,
+    side: Float,
+    held: Float,
+    weights: Float,
+    tolerance: Float,
+) -> tuple[Float, NDArray[np.bool_]]:
+    """The same equations by Newton's method, where the block is beyond the Taylor series."""
+    size, count = y.shape
+    points = len(weights)
+    values = np.repeat(y[:, None], points, axis=1)
+    solved = np.zeros(count, dtype=bool)
+    left = np.flatnonzero(radius > 2 * model.taylor_radius)
+    for _ in range(NEWTON_STEPS):
+        if len(left) == 0:
+            break
+        at, scale = values[..., left], radius[left]
+        velocity, _, steep = field_at(model, scale, at, side[left], held[:, left])
+        residual = at - y[:, left][:, None] - weights @ velocity
+        jacobian = _jacobian(model, scale, at, velocity, side[left] / steep, held[:, left])
+        # Unknowns in the order (component, point), one system per curve.
+        system = -np.einsum("ij,pqjn->npiqj", weights, jacobian).reshape(
+            len(left), points * size, points * size
+        )
+        system += np.eye(points * size)
+        right = residual.reshape(points * size, -1).T[..., None]
+        usable = np.isfinite(system).all(axis=(1, 2)) & np.isfinite(right).all(axis=(1, 2))
+        left, at = left[usable], at[..., usable]
+        step = np.linalg.solve(system[usable], right[usable])[..., 0].T.reshape(at.shape)
+        values[..., left] = at - step
+        done = np.abs(step).max(axis=(0, 1)) <= tolerance[left] * np.abs(at).max(axis=(0, 1))
+        solved[left[done]] = True
+        left = left[~done]
+    return values, solved
+
+
+def _jacobian(
+    model: BlockModel, radius: Float, values: Float, velocity: Float, inverse: Float, held: Float
+) -> Float:
+    """Derivative of `dy/dτ` in y, (p, p, points, N): `d g yᵀ/|y| + d |y| (I − ggᵀ)∇²k r_a/‖∇k‖`."""
+    size, points, count = values.shape
+    flat = (radius * values).reshape(size, -1).T
+    bend = np.moveaxis(model.hessian(flat), 0, -1).reshape(size, size, points, count)
+    bend = bend * held[:, None, None] * held[None, :, None]
+    norm = _norm(values)
+    unit = velocity / norm
+    bent = bend - unit[:, None] * (unit[:, None] * bend).sum(axis=0)
+    return np.asarray(unit[:, None] * (values / norm) + norm * inverse * bent)
