@@ -206,7 +206,7 @@ class TestErrors:
     @pytest.mark.parametrize("scale", [0.0, np.inf])
     def test_at_the_limits(self, scale):
         problem = gaussian_problem(3, 6, scale=scale)
-        with pytest.raises(NotImplementedError, match="verify needs a positive, finite scale"):
+        with pytest.raises(lp.errors.InitError, match="verify needs a positive, finite scale"):
             lp.verify(problem)
 
     def test_training_below_the_smallest_float(self):

@@ -110,7 +110,7 @@ def main() -> None:
     """Run the command, turning bad input into one line and exit status 2."""
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
-    except (LimitpointError, NotImplementedError) as error:
+    except LimitpointError as error:
         message = str(error)
     except USAGE_ERROR as error:
         message = error.format_message()

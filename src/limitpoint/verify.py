@@ -17,6 +17,7 @@ from limitpoint.dynamics import (
     flow,
     train,
 )
+from limitpoint.errors import InitError
 from limitpoint.plateaus import compare_plateaus
 from limitpoint.problem import Problem
 from limitpoint.sensitivity import ACCUMULATION, EPS, SAFETY, Sensitivity
@@ -158,7 +159,7 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
     True
     """
     if not problem.init.is_finite:
-        raise NotImplementedError(
+        raise InitError(
             "verify needs a positive, finite scale: at scale 0 or infinity nothing moves in finite "
             "time. Verify a small scale instead (log_scale=-2302.6 is 10^-1000)"
         )

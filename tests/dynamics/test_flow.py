@@ -395,7 +395,7 @@ class TestStatuses:
     @pytest.mark.parametrize("scale", [0.0, np.inf])
     def test_the_limits_have_no_flow(self, scale):
         problem = diagonal_problem(*gaussian_data(3, 6), *random_layers(6), scale=scale)
-        with pytest.raises(NotImplementedError, match="flow needs a positive, finite scale"):
+        with pytest.raises(lp.errors.InitError, match="flow needs a positive, finite scale"):
             lp.flow(problem)
 
     def test_sample_space_needs_a_mirror_map(self):

@@ -24,7 +24,11 @@ MAX_STEPS = 200_000
 
 @dataclass(frozen=True)
 class SampleSpace:
-    """Integrate `dν/dt = loss_factor (y − XΨ(Xᵀν))`: m numbers, any scale. Needs a mirror map."""
+    """Integrate `dν/dt = loss_factor (y − XΨ(Xᵀν))`: m numbers.
+
+    Needs a mirror map whose clocks float64 resolves: any scale for two layers, `scale^(2−L)` up to
+    100 for deeper networks.
+    """
 
     rtol: float = RTOL
     misfit_tolerance: float = MISFIT_TOLERANCE
@@ -72,7 +76,7 @@ def flow(
     [0.0, 0.5]
     """
     if not problem.init.is_finite:
-        raise NotImplementedError(
+        raise InitError(
             "flow needs a positive, finite scale; at scale 0 or infinity nothing moves in finite "
             "time (log_scale=-2302.6 is 10^-1000)"
         )
