@@ -1,4 +1,7 @@
-"""Every bad or odd input of DESIGN.md's list has a defined answer."""
+"""Every bad or odd input of DESIGN.md's list has a defined answer.
+
+One file, although long: it is that list, in its order.
+"""
 
 import numpy as np
 import pandas as pd
@@ -502,11 +505,11 @@ def test_an_infinite_scale_needs_coefficients_that_start_at_zero():
 @pytest.mark.parametrize("scale", [0.0, np.inf])
 def test_nothing_moves_at_the_two_limits_of_the_scale(scale):
     problem = make(scale=scale)
-    with pytest.raises(NotImplementedError, match="flow needs a positive, finite scale"):
+    with pytest.raises(lp.errors.InitError, match="flow needs a positive, finite scale"):
         lp.flow(problem)
     with pytest.raises(ScaleNotRepresentable, match="cannot be held in float64"):
         lp.train(problem, lp.GD(0.1), 1)
-    with pytest.raises(NotImplementedError, match="verify needs a positive, finite scale"):
+    with pytest.raises(lp.errors.InitError, match="verify needs a positive, finite scale"):
         lp.verify(problem)
 
 

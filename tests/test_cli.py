@@ -1,6 +1,8 @@
 """The command line: every command, every exit status.
 
 Most tests call `main` in this process, with `sys.argv` replaced; a few run the installed command.
+
+One file, although long: all commands share the helpers that run and read them.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""Problem files: TOML that points at CSV, NPY or NPZ data."""
+"""Problem files: TOML that points at CSV, NPY or NPZ data.
+
+One file, although long: one format, read, written and refused.
+"""
 
 import math
 import tomllib

@@ -1,4 +1,7 @@
-"""Result values: immutable, printable, convertible."""
+"""Result values: immutable, printable, convertible.
+
+One file, although long: every result type goes through the same tests.
+"""
 
 import dataclasses
 import json

@@ -41,11 +41,11 @@ DEEP_CASES = [(family, depth) for family, depth in CASES if depth > 2]
 every_case = pytest.mark.parametrize(("family", "depth"), CASES, ids=str)
 
 
-# Problems that are beyond float64, by number: the solver says so and does not certify them. In the
-# first, entries of 3e-4 at depth 6 ask for clocks of 1e13 beside others of 1e-2, which the dual
-# cannot hold together; in the second a start of 1e9 leaves the clock of one coefficient open to
-# 1e-4 (the coefficients themselves are right to 1e-11).
-BEYOND_FLOAT64 = {("power", 6): {26}, ("signed power", 5): {6}}
+# Problems that the solver does not certify, by number; it says so. In the first, entries of 3e-4
+# at depth 6 ask for clocks of 1e13 beside others of 1e-2, and Newton's method does not converge (a
+# dual in extended precision did not help: the cause is not settled). In the second a start of 1e9
+# leaves the clock of one coefficient open to 1e-4; the coefficients agree with the flow to 2e-11.
+NOT_CERTIFIED = {("power", 6): {26}, ("signed power", 5): {6}}
 
 
 def prediction(family, depth, X, y, layers, scale, log_scale=None):
@@ -85,7 +85,7 @@ def test_all_are_certified(family, depth):
     for number, problem in enumerate(random_problems(PROBLEMS, SEED, family, depth)):
         found = prediction(family, depth, *problem)
         failures[number] = why_not_certified(found) or why_not_fitted(*problem[:2], found.coef)
-        if number in BEYOND_FLOAT64.get((family, depth), ()):
+        if number in NOT_CERTIFIED.get((family, depth), ()):
             assert found.status is lp.Status.NOT_CERTIFIED
             failures[number] = None
     assert not {number: why for number, why in failures.items() if why}

@@ -1,4 +1,7 @@
-"""`predict` on the acceptance list, against independent solvers, at its limits and edges."""
+"""`predict` on the acceptance list, against independent solvers, at its limits and edges.
+
+One file, although long: one function, and problems that its tests share.
+"""
 
 import time
 
