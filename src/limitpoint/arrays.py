@@ -63,6 +63,15 @@ def as_number(value: Any, rule: str, error: type[LimitpointError]) -> float:
     return float(value)
 
 
+def as_positive(value: Any, name: str, error: type[LimitpointError]) -> float:
+    """Return `value` as a positive, finite float, or raise `error` naming `name`."""
+    rule = f"{name} must be a positive number"
+    found = as_number(value, rule, error)
+    if not (np.isfinite(found) and found > 0):
+        raise error(f"{rule}; it is {found}")
+    return found
+
+
 def as_whole_number(value: Any, least: int, name: str, error: type[LimitpointError]) -> int:
     """Return `value` as an int that is at least `least`, or raise `error` naming `name`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:

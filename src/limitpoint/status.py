@@ -28,6 +28,10 @@ class Status(Enum):
         "Nothing moves: the gradient is exactly zero at the start although the data are not "
         "fitted. Layers that are all zero are the usual cause."
     )
+    SADDLE = (
+        "Caught by the saddle at zero: this start lies on the one curve from which training ends "
+        "there, although the data could be fitted. Any other start, however near, gets away."
+    )
     STEP_LIMIT = (
         "Stopped at the limit on the number of integration steps, before convergence. "
         "Ask for an earlier t_end, or allow more with max_steps."

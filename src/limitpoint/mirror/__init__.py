@@ -5,6 +5,7 @@ from limitpoint.mirror.curve import CurveMap, CurvePoint
 from limitpoint.mirror.deep import DeepMap
 from limitpoint.mirror.exponential import ExponentialMap
 from limitpoint.mirror.growth import GrowthTimes, diagonal_growth_times
+from limitpoint.mirror.radial import PairRadius, PowerRadius, RadialMap
 
 __all__ = [
     "CurveMap",
@@ -14,5 +15,8 @@ __all__ = [
     "GrowthTimes",
     "MirrorMap",
     "MirrorPoint",
+    "PairRadius",
+    "PowerRadius",
+    "RadialMap",
     "diagonal_growth_times",
 ]

@@ -125,11 +125,15 @@ class Network(ABC):
 
     @abstractmethod
     def invariants(self, layers: Sequence[Float]) -> Float:
-        """Quantities that gradient flow conserves, stacked on a new first axis.
+        """Quantities that gradient flow conserves, stacked on a new first axis."""
 
-        Each is zero on a union of linear subspaces only, so that the set on which it keeps its
-        value is affine where it is zero, and curved elsewhere.
+    @property
+    def affine_at_zero(self) -> bool:
+        """Whether a conserved quantity is zero on a union of linear subspaces only.
+
+        The set on which it keeps its value is then affine where it is zero, and curved elsewhere.
         """
+        return True
 
     @property
     def invariants_are_quadratic(self) -> bool:

@@ -1,7 +1,7 @@
 """The initialisation: a direction, and how far along it the layers start."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,15 +10,24 @@ from numpy.typing import ArrayLike
 
 from limitpoint.arrays import Float, as_float_array, as_number, as_whole_number, read_only
 from limitpoint.errors import InitError, ScaleNotRepresentable
+from limitpoint.init.checks import (
+    LARGEST_LOG,
+    both_scales,
+    cancels,
+    coef_at,
+    common,
+    coupled,
+    scale_of_norm,
+    starts,
+    stream_of,
+    unit_vector,
+)
 
 if TYPE_CHECKING:
     from limitpoint.networks import Network
     from limitpoint.tasks import Regression
 
 __all__ = ["Init"]
-
-# exp of this is still finite.
-LARGEST_LOG = 709.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +73,7 @@ class Init:
         )
         if not layers:
             raise InitError("direction must hold one array per layer; it is empty")
-        scale, log_scale = _both_scales(scale, log_scale)
+        scale, log_scale = both_scales(scale, log_scale)
         object.__setattr__(self, "direction", layers)
         object.__setattr__(self, "scale", scale)
         object.__setattr__(self, "log_scale", log_scale)
@@ -109,14 +118,14 @@ class Init:
             If the network's coefficients do not vanish with its last layer.
         """
         shapes = network.layer_shapes(task)
-        common = _common(shapes, direction, "zero_last", network)
+        shared = common(shapes, direction, "zero_last", network)
         # Ones tell: a product with a zero is zero, a difference of powers or products is not.
-        if len(shapes) < 2 or _coef_at(network, shapes, [1.0] * (len(shapes) - 1) + [0.0]).any():
+        if len(shapes) < 2 or coef_at(network, shapes, [1.0] * (len(shapes) - 1) + [0.0]).any():
             raise InitError(
                 f"zero_last does not make the coefficients of {network} start at zero and then "
-                f"move; use {_starts(network, shapes)}"
+                f"move; use {starts(network, shapes)}"
             )
-        layers = [common] * (len(shapes) - 1) + [np.zeros(shapes[-1])]
+        layers = [shared] * (len(shapes) - 1) + [np.zeros(shapes[-1])]
         return cls(layers, scale, log_scale=log_scale)
 
     @classmethod
@@ -148,13 +157,13 @@ class Init:
         [[0.5, 1.0], [0.5, 1.0]]
         """
         shapes = network.layer_shapes(task)
-        if not _cancels(network, shapes):
+        if not cancels(network, shapes):
             raise InitError(
                 f"unbiased does not make the coefficients of {network} start at zero; "
-                f"use {_starts(network, shapes)}"
+                f"use {starts(network, shapes)}"
             )
-        common = _common(shapes, direction, "unbiased", network)
-        return cls([common] * len(shapes), scale, log_scale=log_scale)
+        shared = common(shapes, direction, "unbiased", network)
+        return cls([shared] * len(shapes), scale, log_scale=log_scale)
 
     @classmethod
     def shaped(
@@ -193,10 +202,10 @@ class Init:
         """
         shapes = network.layer_shapes(task)
         # Four layers of which the first two and the last two are multiplied, then subtracted.
-        if len(shapes) != 4 or (_coef_at(network, shapes, [2.0, 3.0, 1.0, 4.0]) != 2.0).any():
+        if len(shapes) != 4 or (coef_at(network, shapes, [2.0, 3.0, 1.0, 4.0]) != 2.0).any():
             raise InitError(
                 f"shaped needs a network of pairs, like Paired(); for {network} "
-                f"use {_starts(network, shapes)}"
+                f"use {starts(network, shapes)}"
             )
         values = as_float_array(shape, "shape", InitError, ndim=(0, 1))
         if values.ndim and values.shape != shapes[0]:
@@ -209,6 +218,142 @@ class Init:
             raise InitError(f"shape must be in (-1, 1); it is {outside:g}")
         u = np.broadcast_to(np.sqrt((1 + values) / (1 - values)), shapes[0])
         return cls([u, 1 / u, u, 1 / u], scale, log_scale=log_scale)
+
+    @classmethod
+    def balanced(
+        cls,
+        network: "Network",
+        task: "Regression",
+        scale: float | None = None,
+        *,
+        norm: float | None = None,
+        direction: ArrayLike | None = None,
+        seed: int = 0,
+        log_scale: float | None = None,
+    ) -> "Init":
+        """Start a rank-one or dense network balanced: every layer as large as every other.
+
+        Definitions 1 and 2 of Lyu et al.: inner vectors of a pair are equal, `‖u_k‖ = ‖v_k‖ =
+        ‖v₁‖`, or `W_kᵀW_k = W_{k+1}W_{k+1}ᵀ`. All layers of the direction have norm 1.
+
+        Parameters
+        ----------
+        norm
+            `‖β(0)‖`, instead of the scale: `norm = scale^degree`.
+        direction
+            The direction of β(0), n numbers; by default drawn from the seed.
+        seed
+            Of the inner vectors, which the coefficients do not depend on, and of the direction.
+
+        Examples
+        --------
+        >>> from limitpoint import RankOne, Regression
+        >>> task, network = Regression([[1.0, 2.0]], [1.0]), RankOne(depth=3, width=4)
+        >>> init = Init.balanced(network, task, norm=0.5, direction=[3.0, 4.0])
+        >>> network.coef(init.layers).round(12).tolist()
+        [0.3, 0.4]
+        """
+        balanced = coupled(network, "balanced")
+        network.layer_shapes(task)
+        scale, log_scale = scale_of_norm(network, norm, scale, log_scale)
+        rng = stream_of(seed)
+        unit = unit_vector(direction, task.n_features, rng)
+        return cls(balanced.balanced_layers(task, unit, rng), scale, log_scale=log_scale)
+
+    @classmethod
+    def perturbed(
+        cls,
+        network: "Network",
+        task: "Regression",
+        scale: float | None = None,
+        *,
+        imbalance: float,
+        norm: float | None = None,
+        direction: ArrayLike | None = None,
+        seed: int = 0,
+        log_scale: float | None = None,
+    ) -> "Init":
+        """Start a rank-one network off balance, with the same coefficients as balanced.
+
+        In every pair `‖v_{k+1}‖²/‖u_k‖²` is the same and `v_{k+1}ᵀu_k` is that of the balanced
+        start, so that `Δ = Σ_k (‖v_{k+1}‖² − ‖u_k‖²)/‖u_k‖² / (2L − 1)` of Lyu et al., Appendix
+        A.4, is `imbalance`.
+
+        Parameters
+        ----------
+        imbalance
+            Δ, above `−(L − 1)/(2L − 1)`; 0 is balanced.
+        norm, direction, seed
+            As in `balanced`.
+
+        Examples
+        --------
+        >>> from limitpoint import RankOne, Regression
+        >>> task, network = Regression([[1.0, 2.0]], [1.0]), RankOne(depth=3, width=4)
+        >>> init = Init.perturbed(network, task, norm=0.5, imbalance=0.1)
+        >>> round(network.mean_imbalance(init.layers), 12)
+        0.1
+        """
+        rank_one = coupled(network, "perturbed")
+        if not hasattr(rank_one, "mean_imbalance"):
+            raise InitError(
+                f"perturbed needs a network of pairs of inner vectors, like RankOne(); for "
+                f"{network} give unbalanced layers as Init(direction, scale)"
+            )
+        init = cls.balanced(
+            network, task, scale, norm=norm, direction=direction, seed=seed, log_scale=log_scale
+        )
+        pairs = (len(init.direction) - 1) // 2
+        lowest = -pairs / len(init.direction)
+        rule = f"imbalance must be a finite number above {lowest:.4g}"
+        delta = as_number(imbalance, rule, InitError)
+        if not (lowest < delta < math.inf):
+            raise InitError(f"{rule}; it is {imbalance}")
+        # u by r^(−1/4) and v by r^(1/4), r the ratio of the squared norms.
+        ratio = 1 + delta * len(init.direction) / pairs
+        factors = [1.0, *[ratio**-0.25, ratio**0.25] * pairs]
+        layers = [f * layer for f, layer in zip(factors, init.direction, strict=True)]
+        scale, log_scale = scale_of_norm(network, norm, scale, log_scale)
+        return cls(layers, scale, log_scale=log_scale)
+
+    @classmethod
+    def one_neuron(
+        cls,
+        network: "Network",
+        task: "Regression",
+        scale: float | None = None,
+        *,
+        seed: int = 0,
+        log_scale: float | None = None,
+    ) -> "Init":
+        """Start a dense network of odd depth with every other hidden layer one neuron wide.
+
+        The pattern of Lyu et al., Proposition 1: of `W₁, W₃, …` only the first column is not zero,
+        of `W₂, W₄, …` only the first row. Training keeps it, and the network is a rank-one network
+        whose vectors are those columns and rows. Their entries are drawn from the standard normal
+        distribution.
+
+        Examples
+        --------
+        >>> from limitpoint import FullyConnected, Regression
+        >>> task = Regression([[1.0, 2.0]], [1.0])
+        >>> init = Init.one_neuron(FullyConnected(widths=(2, 3)), task)
+        >>> [(layer != 0).astype(int).tolist() for layer in init.direction]
+        [[[1, 0], [1, 0]], [[1, 1, 1], [0, 0, 0]], [1, 1, 1]]
+        """
+        shapes = network.layer_shapes(task)
+        matrices = [shape for shape in shapes if len(shape) == 2]
+        if not matrices or len(matrices) != len(shapes) - 1 or len(shapes) % 2 == 0:
+            raise InitError(
+                "one_neuron needs a dense network of odd depth, like "
+                f"FullyConnected(widths=(10, 10)); it is {network}"
+            )
+        drawn = cls.random(network, task, seed=seed)
+        layers = [np.zeros(shape) for shape in matrices]
+        for k, (layer, full) in enumerate(zip(layers, drawn.direction, strict=False)):
+            kept = np.s_[:, :1] if k % 2 == 0 else np.s_[:1]
+            layer[kept] = full[kept]
+        return cls([*layers, drawn.direction[-1]], scale, log_scale=log_scale)
 
     def at_scale(self, scale: float | None = None, *, log_scale: float | None = None) -> "Init":
         """The same direction at another scale."""
@@ -256,53 +401,3 @@ class Init:
                 f"overflow float64; use a scale above 1e-{math.floor(300 / max(degree - 2, 1))}, "
                 "or 0: at this scale the limit is that of vanishing initialisation to all digits"
             )
-
-
-def _both_scales(scale: float | None, log_scale: float | None) -> tuple[float, float]:
-    """Return the scale and its logarithm from whichever was given (scale 1 by default)."""
-    if scale is not None and log_scale is not None:
-        raise InitError("give scale or log_scale, not both")
-    if log_scale is not None:
-        log_scale = as_number(log_scale, "log_scale must be a number", InitError)
-        return (math.inf if log_scale > LARGEST_LOG else math.exp(log_scale)), log_scale
-    rule = "scale must be a number in [0, inf]"
-    scale = 1.0 if scale is None else as_number(scale, rule, InitError)
-    if scale < 0:
-        raise InitError(f"{rule}; it is {scale}")
-    return scale, (-math.inf if scale == 0 else math.log(scale))
-
-
-Shapes = Sequence[tuple[int, ...]]
-
-
-def _coef_at(network: "Network", shapes: Shapes, entries: Sequence[float]) -> Float:
-    """Coefficients of layers that are constant: how the network combines its layers."""
-    layers = [np.full(shape, entry) for shape, entry in zip(shapes, entries, strict=True)]
-    return np.asarray(network.coef(layers))
-
-
-def _cancels(network: "Network", shapes: Shapes) -> bool:
-    """Whether equal layers give coefficients of zero."""
-    several = len(shapes) > 1 and len(set(shapes)) == 1
-    return several and not _coef_at(network, shapes, [1.0] * len(shapes)).any()
-
-
-def _starts(network: "Network", shapes: Shapes) -> str:
-    """What to use instead of an initialisation that does not suit the network."""
-    if _cancels(network, shapes):
-        return "Init.unbiased(network, task, scale)"
-    if len(shapes) > 1 and not _coef_at(network, shapes, [1.0] * (len(shapes) - 1) + [0.0]).any():
-        return "Init.zero_last(network, task, scale)"
-    return "Init.random(network, task, scale, seed=0) or Init(direction, scale)"
-
-
-def _common(shapes: Shapes, direction: ArrayLike | None, name: str, network: "Network") -> Float:
-    """The direction that layers share: as given, or ones."""
-    if len(set(shapes)) != 1:
-        raise InitError(
-            f"{name} needs a network whose layers all have one shape; "
-            f"{network} has layers of shapes {tuple(shapes)}"
-        )
-    if direction is None:
-        return np.ones(shapes[0])
-    return as_float_array(direction, "direction", InitError, ndim=(1, 2))

@@ -1,0 +1,5 @@
+"""The initialisation: a direction, and how far along it the layers start."""
+
+from limitpoint.init.start import Init
+
+__all__ = ["Init"]

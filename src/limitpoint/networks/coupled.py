@@ -1,0 +1,71 @@
+"""Networks whose coefficients are driven together: a first layer on the data, and the rest."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from limitpoint.arrays import Float
+from limitpoint.init import Init
+from limitpoint.mirror import GrowthTimes, MirrorMap, RadialMap
+from limitpoint.networks.base import GrowthCoordinates, Network
+from limitpoint.tasks import Regression
+
+__all__ = ["BALANCE_TOLERANCE", "CoupledNetwork"]
+
+# Layers count as balanced when what balance demands to vanish is below this, relative to the size
+# of a layer: some thousand roundings, as many as products of wide layers collect. It moves the
+# limit by about as much.
+BALANCE_TOLERANCE = 1e-12
+
+
+class CoupledNetwork(Network):
+    """A network `β = (first layer)·(outer layers)`.
+
+    Only the first layer meets the data, so that its gradient lies in the row space of X. No
+    coefficient has a clock of its own.
+    """
+
+    def mirror_map(self, init: Init) -> MirrorMap | None:
+        """None: the coefficients are driven together."""
+        return None
+
+    def layers_at(self, init: Init, clocks: Float) -> tuple[Float, ...] | None:
+        """None: there are no clocks."""
+        return None
+
+    def growth_times(self, init: Init) -> GrowthTimes | None:
+        """None: no coefficient grows on its own."""
+        return None
+
+    def growth_coordinates(self, init: Init) -> GrowthCoordinates | None:
+        """None: the layers are integrated as they are."""
+        return None
+
+    @property
+    def affine_at_zero(self) -> bool:
+        """No: balanced layers lie on a cone, which a gradient step leaves."""
+        return False
+
+    @abstractmethod
+    def outer(self, layers: Sequence[Any]) -> Any:
+        """The product of all layers but the first; a number where that is a vector."""
+
+    @abstractmethod
+    def balanced_layers(
+        self, task: Regression, direction: Float, rng: np.random.Generator
+    ) -> tuple[Float, ...]:
+        """Balanced layers of norm 1 with coefficients along this unit vector; inner ones drawn."""
+
+    @abstractmethod
+    def imbalance(self, layers: Sequence[Float]) -> float:
+        """How far from balanced the layers are, relative to their squared norms; 0 at best."""
+
+    @abstractmethod
+    def radial_map(self, init: Init) -> RadialMap | None:
+        """The map from the first layer to the coefficients, where the start determines one."""
+
+    @abstractmethod
+    def layers_along(self, init: Init, inputs: Float) -> tuple[Float, ...]:
+        """The layers where the radial map's z is `inputs` (times × n)."""

@@ -1,0 +1,143 @@
+"""Fully connected (dense) linear networks with one output."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from limitpoint.arrays import Float, as_whole_number
+from limitpoint.errors import NetworkError
+from limitpoint.init import Init
+from limitpoint.mirror import PowerRadius, RadialMap
+from limitpoint.networks.coupled import BALANCE_TOLERANCE, CoupledNetwork
+from limitpoint.networks.single_output import feature_shape
+from limitpoint.tasks import Regression
+
+__all__ = ["FullyConnected"]
+
+
+@dataclass(frozen=True)
+class FullyConnected(CoupledNetwork):
+    """A dense linear network, `β = W₁ ⋯ W_{L−1} w_L`.
+
+    Parameters
+    ----------
+    widths
+        `(d₂, …, d_L)`, the numbers of hidden neurons; the depth L is one more than their number.
+
+    Notes
+    -----
+    The layers are W₁ (n, d₂), W₂ (d₂, d₃), …, w_L (d_L,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> FullyConnected(widths=(2,)).coef([np.array([[1.0, 2.0]]), np.array([1.0, 1.0])]).tolist()
+    [3.0]
+    """
+
+    widths: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        given = self.widths
+        if isinstance(given, (int, np.integer)):
+            given = (given,)
+        if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or not len(given):
+            raise NetworkError(
+                "widths must hold the number of neurons of each hidden layer, at least one; "
+                f"it is {self.widths!r}"
+            )
+        checked = tuple(as_whole_number(width, 1, "widths", NetworkError) for width in given)
+        object.__setattr__(self, "widths", checked)
+
+    @property
+    def depth(self) -> int:
+        """Number of layers, L."""
+        return len(self.widths) + 1
+
+    @property
+    def degree(self) -> int:
+        """The depth."""
+        return self.depth
+
+    def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
+        """Matrices from n features through the widths, and a vector."""
+        (features,) = feature_shape(task, "fully connected")
+        sizes = (features, *self.widths)
+        return (*pairwise(sizes), (sizes[-1],))
+
+    def coef(self, layers: Sequence[Any]) -> Any:
+        """`W₁ ⋯ w_L`, from the right; leading axes (of records, say) are kept."""
+        return _times(layers[0], self.outer(layers))
+
+    def outer(self, layers: Sequence[Any]) -> Any:
+        """`W₂ ⋯ w_L`, the vector that W₁ is applied to."""
+        vector = layers[-1]
+        for matrix in layers[-2:0:-1]:
+            vector = _times(matrix, vector)
+        return vector
+
+    def invariants(self, layers: Sequence[Float]) -> Float:
+        """The entries of `W_kᵀW_k − W_{k+1}W_{k+1}ᵀ`, one after the other."""
+        kept = []
+        for difference in _differences(layers):
+            flat = difference.reshape(*difference.shape[:-2], -1)
+            kept.append(np.moveaxis(flat, -1, 0))
+        return np.concatenate(kept)
+
+    def imbalance(self, layers: Sequence[Float]) -> float:
+        """The largest `‖W_kᵀW_k − W_{k+1}W_{k+1}ᵀ‖`, relative to `‖w_L‖²`.
+
+        Zero in lyu's Definition 2. Then all layers have rank one.
+        """
+        size = float(layers[-1] @ layers[-1])
+        off = max(float(np.linalg.norm(difference)) for difference in _differences(layers))
+        if size == 0.0:
+            return np.inf if off > 0 else 0.0
+        return off / size
+
+    def balanced_layers(
+        self, task: Regression, direction: Float, rng: np.random.Generator
+    ) -> tuple[Float, ...]:
+        """`W_k = a_k a_{k+1}ᵀ`, w_L = a_L; a₁ is the direction, the others are drawn."""
+        vectors = [direction]
+        for width in self.widths:
+            drawn = rng.standard_normal(width)
+            vectors.append(drawn / np.linalg.norm(drawn))
+        return (*(np.outer(a, b) for a, b in pairwise(vectors)), vectors[-1])
+
+    def radial_map(self, init: Init) -> RadialMap | None:
+        """A power of ρ from a balanced start; None from any other."""
+        init.check_products(self.degree)
+        coef = self.coef(init.direction)
+        norm = float(np.linalg.norm(coef))
+        if norm == 0.0 or self.imbalance(init.direction) > BALANCE_TOLERANCE:
+            return None
+        return PowerRadius(init.scale * norm ** (1 / self.degree - 1) * coef, self.degree)
+
+    def layers_along(self, init: Init, inputs: Float) -> tuple[Float, ...]:
+        """`W₁ = z a₂ᵀ`; the others keep their directions and have the norm of z."""
+        layers = init.layers
+        radial = self.radial_map(init)
+        if radial is None:
+            raise TypeError(f"{self} does not start balanced, so its layers are not known")
+        start = radial.start
+        norms = np.linalg.norm(inputs, axis=-1)
+        follower = layers[0].T @ start / float(start @ start)
+        grown = norms / float(np.linalg.norm(start))
+        others = [np.multiply.outer(grown, layer) for layer in layers[1:]]
+        return (np.multiply.outer(inputs, follower), *others)
+
+
+def _times(matrix: Any, vector: Any) -> Any:
+    """Matrix times vector, with leading axes kept; NumPy and traced JAX arrays alike."""
+    return (matrix @ vector[..., None])[..., 0]
+
+
+def _differences(layers: Sequence[Float]) -> list[Float]:
+    """`W_kᵀW_k − W_{k+1}W_{k+1}ᵀ`, with leading axes kept."""
+    *matrices, last = layers
+    columns = [*matrices, last[..., None]]
+    return [np.swapaxes(a, -1, -2) @ a - b @ np.swapaxes(b, -1, -2) for a, b in pairwise(columns)]
