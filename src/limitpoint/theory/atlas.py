@@ -27,14 +27,15 @@ class Theorem:
     statement
         One paragraph, in the notation of this package.
     concludes
-        `"limit"` if it determines where training ends, `"rate"` if it bounds how fast.
+        `"limit"` if it determines where training ends, `"rate"` if it bounds how fast, `"law"` if
+        it says what training never changes, `"model"` if it describes training by other equations.
     rank
         Among the theorems that determine the limit of a problem the highest rank is used: the
         more a theorem proves rather than supposes, the higher.
     conditions
         The hypotheses, evaluated on a problem.
     limit
-        The limit of a problem; None for a rate.
+        The limit of a problem; None for all but a limit.
     warm_starts
         Whether `limit` takes a second argument, what predictions at other scales have left.
     """

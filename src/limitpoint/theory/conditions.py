@@ -8,7 +8,14 @@ from limitpoint.networks import Diagonal
 from limitpoint.problem import Problem
 from limitpoint.theory.atlas import Condition
 
-__all__ = ["finite_scale", "is_diagonal", "listed", "own_clocks", "smallest_layer_is_unique"]
+__all__ = [
+    "finite_scale",
+    "is_diagonal",
+    "listed",
+    "own_clocks",
+    "scale_zero",
+    "smallest_layer_is_unique",
+]
 
 # A detail names at most this many coordinates.
 COORDINATES_NAMED = 5
@@ -37,6 +44,12 @@ def finite_scale(problem: Problem) -> Condition:
     init = problem.init
     detail = f"log_scale is {init.log_scale:g}"
     return Condition("scale positive and finite", init.is_finite, None, detail)
+
+
+def scale_zero(problem: Problem) -> Condition:
+    """The scale is 0, the limit of vanishing initialisation."""
+    log_scale = problem.init.log_scale
+    return Condition("scale zero", log_scale == -np.inf, None, f"log_scale is {log_scale:g}")
 
 
 def smallest_layer_is_unique(problem: Problem) -> Condition:

@@ -23,15 +23,20 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
         None,
         f"the network is {network}",
     )
-    if not (scale.holds and homogeneous.holds):
-        return (scale, homogeneous)
+    # Asked at scale 1: a map exists at every finite scale or at none.
+    mapped = scale.holds and network.mirror_map(init.at_scale(1.0)) is not None
+    clocks = Condition(
+        "every coefficient has its own clock", mapped, None, f"the network is {network}"
+    )
+    if not (scale.holds and homogeneous.holds and mapped):
+        return (scale, homogeneous, clocks) if scale.holds else (scale, homogeneous)
     start = np.abs(network.coef(init.direction))
     moved = start != 0
     detail = f"not zero: {listed(moved)}" if moved.any() else "all are zero"
     zero = Condition(
         "coefficients start at zero", not bool(moved.any()), -float(start.max()), detail
     )
-    return (scale, homogeneous, zero)
+    return (scale, homogeneous, clocks, zero)
 
 
 def _limit(problem: Problem) -> Limit:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import xarray as xr
+from numpy.typing import ArrayLike
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
@@ -17,7 +18,10 @@ from limitpoint.theory import (
     half_lines,
     labarriere2024,
     lazy,
+    lyu2023,
+    null_space_law,
     own_clocks,
+    rank_one,
     yun2021,
     zhao2026,
 )
@@ -27,7 +31,18 @@ from limitpoint.theory.limit import Limit
 __all__ = ["Explanation", "explain", "predict"]
 
 # Importing a module of theorems registers them; this names the modules the atlas is made of.
-PAPERS = (boundary, half_lines, labarriere2024, lazy, own_clocks, yun2021, zhao2026)
+PAPERS = (
+    boundary,
+    half_lines,
+    labarriere2024,
+    lazy,
+    lyu2023,
+    null_space_law,
+    own_clocks,
+    rank_one,
+    yun2021,
+    zhao2026,
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,8 +111,17 @@ def explain(problem: Problem) -> Explanation:
     )
 
 
-def predict(problem: Problem) -> Limit:
+def predict(problem: Problem, *, outer: ArrayLike | None = None) -> Limit:
     """Predict where gradient flow ends, by the strongest theorem that applies. Never trains.
+
+    Parameters
+    ----------
+    problem
+        Network, initialisation and task.
+    outer
+        For a rank-one or fully connected network: `network.outer(layers)` at the end of a run of
+        GD or SGD. The limit is then where that run ends, whatever its step, batch and noise, if it
+        fits the data (`limitpoint.null_space_law`).
 
     Returns
     -------
@@ -118,6 +142,8 @@ def predict(problem: Problem) -> Limit:
     >>> lp.predict(problem).coef.round(6).tolist()
     [0.0, 0.5]
     """
+    if outer is not None:
+        return null_space_law.limit_given_outer(problem, outer)
     for theorem in theorems():
         if theorem.limit is not None and all(c.holds for c in theorem.conditions(problem)):
             return theorem.limit(problem)

@@ -10,7 +10,7 @@ from limitpoint.networks import Diagonal
 from limitpoint.problem import Problem
 from limitpoint.theory.atlas import Condition, Theorem, register
 from limitpoint.theory.basis_pursuit import SaddlePath, saddle_path
-from limitpoint.theory.conditions import is_diagonal, smallest_layer_is_unique
+from limitpoint.theory.conditions import is_diagonal, scale_zero, smallest_layer_is_unique
 from limitpoint.theory.limit import Limit
 
 CITATION = (
@@ -76,13 +76,8 @@ def _limit_of(problem: Problem, theorem: Theorem) -> Limit:
     )
 
 
-def _scale_zero(problem: Problem) -> Condition:
-    log_scale = problem.init.log_scale
-    return Condition("scale zero", log_scale == -np.inf, None, f"log_scale is {log_scale:g}")
-
-
 def _conditions(problem: Problem) -> Sequence[Condition]:
-    network, scale = problem.network, _scale_zero(problem)
+    network, scale = problem.network, scale_zero(problem)
     if isinstance(network, Diagonal):
         return (is_diagonal(problem), scale, smallest_layer_is_unique(problem))
     model = network.assumptions(problem.init)
@@ -99,7 +94,7 @@ def _conditions_on_half_lines(problem: Problem) -> Sequence[Condition]:
     network = problem.network
     known = network.growth_times(problem.init) is not None
     detail = f"the network is {network}"
-    return (Condition("growth times known", known, None, detail), _scale_zero(problem))
+    return (Condition("growth times known", known, None, detail), scale_zero(problem))
 
 
 def _limit(problem: Problem) -> Limit:

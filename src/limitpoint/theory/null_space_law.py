@@ -1,0 +1,105 @@
+"""The exact law of gradient training: the first layer keeps its component in the null space."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limitpoint.arrays import as_float_array
+from limitpoint.errors import InitError, NoTheoremApplies
+from limitpoint.networks import CoupledNetwork
+from limitpoint.problem import Problem
+from limitpoint.status import Status
+from limitpoint.theory.atlas import Condition, Theorem, register
+from limitpoint.theory.certificate import Certificate, fit_residuals, relative, row_space
+from limitpoint.theory.conditions import finite_scale
+from limitpoint.theory.limit import Limit
+from limitpoint.theory.radial_limit import NullSpace, limit_at
+
+__all__ = ["limit_given_outer"]
+
+
+def _conditions(problem: Problem) -> Sequence[Condition]:
+    network = problem.network
+    return (
+        Condition(
+            "the first layer alone meets the data",
+            isinstance(network, CoupledNetwork),
+            None,
+            f"the network is {network}",
+        ),
+        finite_scale(problem),
+    )
+
+
+def limit_given_outer(problem: Problem, outer: ArrayLike) -> Limit:
+    """`β(∞) = X⁺y + P_null A(0)·outer` for a run that fits the data and ends with these layers.
+
+    Parameters
+    ----------
+    problem
+        With a rank-one or fully connected network.
+    outer
+        `network.outer` of the layers at the end of any run of GD or SGD: for a rank-one network
+        the number ξ(∞), for a dense one the vector `W₂ ⋯ w_L`.
+    """
+    network, task = problem.network, problem.task
+    failed = [condition for condition in _conditions(problem) if not condition.holds]
+    if failed or not isinstance(network, CoupledNetwork):
+        reasons = "; ".join(f"{condition.name}: {condition.detail}" for condition in failed)
+        raise NoTheoremApplies(f"{LAW.id} does not apply ({reasons})")
+    start = problem.init.layers
+    shape = np.shape(network.outer(start))
+    given = as_float_array(outer, "outer", InitError, ndim=(0, 1))
+    if given.shape != shape:
+        raise InitError(
+            f"outer must be network.outer(layers) of the end, of shape {shape}; "
+            f"it has shape {given.shape}"
+        )
+    found = NullSpace.of(task, start[0])
+    kept = found.kept * given if given.ndim == 0 else found.kept @ given
+    coef = found.least + kept
+    first = start[0] * given if given.ndim == 0 else start[0] @ given
+    clocks = coef - first  # Xᵀν: what training has added in the row space
+    basis = row_space(task.X)
+    outside = coef - first - basis @ (basis.T @ (coef - first))
+    size = float(np.linalg.norm(coef) + np.linalg.norm(first))
+    certificate = Certificate(
+        {
+            **fit_residuals(task, task.X, coef, np.zeros_like(coef), found.data.in_range),
+            "null space": relative(float(np.linalg.norm(outside)), size),
+        }
+    )
+    reached = Status.CONVERGED if found.data.in_range else Status.LEAST_SQUARES
+    return limit_at(
+        coef,
+        LAW,
+        clocks=clocks,
+        dual=found.data.sample_dual(found.data.rows @ clocks),
+        potential=0.5 * float(clocks @ clocks),
+        certificate=certificate,
+        status=reached if certificate.ok else Status.NOT_CERTIFIED,
+        iterations=0,
+    )
+
+
+LAW = register(
+    Theorem(
+        id="limitpoint.null_space_law",
+        citation="limitpoint; the law behind Lyu and Zhu (2023), Figures 5 to 7",
+        statement=(
+            "Gradient flow, GD and SGD of any step and batch keep P_null A(t) = P_null A(0), A the "
+            "layer that meets the data (v₁ of a rank-one network, W₁ of a dense one), P_null the "
+            "projector on the null space of X. Proof: the gradient of any batch's loss in A is "
+            "X_Bᵀ(…), whose columns lie in the row space of X; so no step changes P_null A. At "
+            "interpolation P_row β = X⁺y, hence β(∞) = X⁺y + P_null A(0)·o(∞), o the product of "
+            "the other layers (ξ for a rank-one network). Exact given o(∞), which "
+            "predict(problem, outer=…) takes; SGD ends nearer to X⁺y than GD because it shrinks o. "
+            "The potential is ½‖β − A(0)o‖², the distance from where the outer layers would put "
+            "the start."
+        ),
+        concludes="law",
+        rank=1,
+        conditions=_conditions,
+    )
+)

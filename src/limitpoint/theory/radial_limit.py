@@ -1,0 +1,106 @@
+"""The limit under a radial map: exact, up to one scalar root.
+
+At the limit `z = P_null z(0) + X⁺y/Ξ`, since z only ever moves in the row space of X and `β = Ξz`
+fits the data. With `a = ‖P_null z(0)‖`, `b = ‖X⁺y‖` and `e = ρ − a²` this leaves
+`e·Ξ(a² + e)² = b²` for one number e, increasing in e: one root.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from limitpoint.arrays import Float
+from limitpoint.mirror import RadialMap
+from limitpoint.status import Status
+from limitpoint.tasks import Regression
+from limitpoint.theory.atlas import Theorem
+from limitpoint.theory.limit import Limit
+from limitpoint.theory.radial_certificate import certify_radial_limit
+from limitpoint.theory.whitening import Whitened, whiten
+
+__all__ = ["NullSpace", "limit_at", "radial_limit"]
+
+# Newton on a convex function with slopes between 1 and the degree: it doubles its digits at once.
+MAX_ITERATIONS = 100
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class NullSpace:
+    """What the data leave of a vector, and what they ask for.
+
+    Attributes
+    ----------
+    kept
+        `P_null z(0)`.
+    least
+        `X⁺y`, the minimum-norm solution (least squares if y is out of range).
+    """
+
+    data: Whitened
+    kept: Float
+    least: Float
+
+    @classmethod
+    def of(cls, task: Regression, start: Float) -> "NullSpace":
+        """For a first layer (n,) or (n, d)."""
+        data = whiten(task.X, task.y)
+        # Twice: the second pass removes what rounding left in the row space.
+        kept = start - data.rows.T @ (data.rows @ start)
+        kept = kept - data.rows.T @ (data.rows @ kept)
+        return cls(data, kept, data.target @ data.rows)
+
+
+def radial_limit(task: Regression, radial: RadialMap, theorem: Theorem) -> Limit:
+    """`argmin Φ*(β) − βᵀz(0)` among the best fits of the data."""
+    found = NullSpace.of(task, radial.start)
+    square, wanted = float(found.kept @ found.kept), float(np.linalg.norm(found.least))
+    if wanted == 0.0:
+        multiplier, iterations = radial.multiplier(square), 0
+    else:
+        log_excess, iterations = _root(radial, square, 2 * math.log(wanted))
+        # e Ξ² = b², and Ξ itself where that loses nothing.
+        multiplier = wanted * math.exp(-0.5 * log_excess)
+    coef = multiplier * found.kept + found.least
+    # With no multiplier left, z has followed β to zero.
+    moved = found.least / multiplier if multiplier > 0 else np.zeros_like(coef)
+    clocks = moved - (radial.start - found.kept)
+    certificate = certify_radial_limit(task, radial, coef, clocks, found.data.in_range)
+    reached = Status.CONVERGED if found.data.in_range else Status.LEAST_SQUARES
+    return limit_at(
+        coef,
+        theorem,
+        clocks=clocks,
+        dual=found.data.sample_dual(found.data.rows @ clocks),
+        potential=radial.potential(coef),
+        certificate=certificate,
+        status=reached if certificate.ok else Status.NOT_CERTIFIED,
+        iterations=iterations,
+    )
+
+
+def limit_at(coef: Float, theorem: Theorem, **others: object) -> Limit:
+    """A limit whose coefficients float64 holds."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.abs(coef))
+    return Limit(coef=coef, signs=np.sign(coef), log_abs_coef=logs, theorem=theorem, **others)  # type: ignore[arg-type]  # named by the callers
+
+
+def _root(radial: RadialMap, square: float, goal: float) -> tuple[float, int]:
+    """`t = log e` with `t + 2 log Ξ(a² + eᵗ) = goal`, by Newton; and the steps taken.
+
+    Convex and increasing in t, so that Newton comes down monotonically after one step at most.
+    """
+    # As if Ξ stayed what it is at e = 1: never far, in logarithms.
+    t = min(goal, 0.0)
+    iterations = 0
+    while iterations < MAX_ITERATIONS:
+        iterations += 1
+        excess = math.exp(t)
+        value, slope = radial.log_multiplier(excess + (square - radial.lowest))
+        step = (t + 2 * value - goal) / (1 + 2 * excess * slope)
+        t -= step
+        if abs(step) <= 2 * EPS * max(1.0, abs(t)):
+            break
+    return t, iterations

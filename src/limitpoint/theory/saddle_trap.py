@@ -1,0 +1,77 @@
+"""The saddle at zero: which balanced starts never leave it (lyu's Proposition 2, corrected).
+
+In the time `dτ = Ξ dt` training passes through z = 0 without noticing; but there dt/dτ is
+infinite, so that it never gets there. The starts that are caught form one curve, the trajectory
+that ends at 0, which lies in the row space of X and leaves 0 in the direction of `−Xᵀy`.
+"""
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from limitpoint.arrays import Float
+from limitpoint.tasks import Regression
+from limitpoint.theory.radial_limit import NullSpace
+
+__all__ = ["CAUGHT", "distance_from_trap"]
+
+# A part of the start in the null space below this, relative, is rounding.
+ROUNDING = 1e-14
+# The curve is followed to this accuracy.
+RTOL, ATOL = 1e-12, 1e-14
+# Starts nearer to the curve than this, relative, count as on it: a hundred times its accuracy.
+CAUGHT = 1e-10
+
+
+def distance_from_trap(task: Regression, start: Float, degree: int, vanishing: bool) -> float:
+    """How far from the curve of starts that end at the saddle, relative to the start.
+
+    On it where this is at most `CAUGHT`. With `vanishing` the start is infinitely close to 0, where
+    the curve is a straight line.
+    """
+    size = float(np.linalg.norm(start))
+    if size == 0.0:
+        return 0.0
+    found = NullSpace.of(task, start)
+    outside = float(np.linalg.norm(found.kept)) / size
+    if outside > ROUNDING:
+        return outside
+    data = found.data
+    if not np.any(data.target):
+        return 1.0  # zero fits the data: nothing to be caught at
+    inside = data.rows @ start
+    pull = data.singular_values**2
+    if vanishing or len(pull) == 1:
+        end: Float = -pull * data.target / float(np.linalg.norm(pull * data.target))
+    else:
+        end = _back_from_zero(data.target, pull, degree, size) / size
+    return float(np.linalg.norm(inside / size - end))
+
+
+def _back_from_zero(target: Float, pull: Float, degree: int, size: float) -> Float:
+    """The point at this distance from 0 on the curve, in coordinates of the row space.
+
+    Backwards in time `dη/dτ = −Σ²(Σ⁻¹Uᵀy − ‖η‖^{D−1}η)`, here by length of arc.
+    """
+
+    def direction(_: float, state: Float) -> Float:
+        radius = float(np.linalg.norm(state))
+        velocity = pull * (radius ** (degree - 1) * state - target)
+        unit: Float = velocity / float(np.linalg.norm(velocity))
+        return unit
+
+    def away(_: float, state: Float) -> float:
+        return float(np.linalg.norm(state)) - size
+
+    away.terminal = True  # type: ignore[attr-defined]  # how the integrator is told to stop
+    # The curve moves away from 0 all the time, but not straight: its length is a few times size.
+    path = solve_ivp(
+        direction,
+        (0.0, 1e3 * size),
+        np.zeros_like(target),
+        method="DOP853",
+        rtol=RTOL,
+        atol=ATOL * size,
+        events=away,
+    )
+    end: Float = path.y[:, -1]
+    return end
