@@ -5,15 +5,18 @@ first order a misfit moves the coefficients by `K r`, `K = DXᵀ(XDXᵀ)⁻¹`, 
 the map or of the limit itself by at most `ε (|β| + |K||X||β|)`.
 """
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 
 from limitpoint.arrays import Float
 from limitpoint.dynamics import FitGauge
-from limitpoint.mirror import CurveMap
+from limitpoint.mirror import CurveMap, MirrorMap, RadialMap
+from limitpoint.networks import CoupledNetwork
 from limitpoint.problem import Problem
 from limitpoint.theory import Limit
 
-__all__ = ["ACCUMULATION", "EPS", "SAFETY", "Sensitivity"]
+__all__ = ["ACCUMULATION", "EPS", "SAFETY", "Sensitivity", "sensitivity_of"]
 
 EPS = float(np.finfo(np.float64).eps)
 # First-order error estimates are doubled before they serve as tolerances.
@@ -24,24 +27,23 @@ ACCUMULATION = 100.0
 ROUNDING_UNITS = 8.0
 
 
-class Sensitivity:
-    """First-order sensitivity of a predicted limit to the errors of a run."""
+class Sensitivity(ABC):
+    """First-order sensitivity of a predicted limit to the errors of a run.
 
-    def __init__(self, problem: Problem, limit: Limit) -> None:
-        mirror = problem.network.mirror_map(problem.init)
-        if mirror is None:
-            raise TypeError(f"{problem.network} has no mirror map, so no sensitivity is known")
-        self._mirror = mirror
+    Attributes
+    ----------
+    size
+        Norm of the limit, the unit of distances.
+    longest_growth
+        By how much, in logarithms, the parameters have grown.
+    """
+
+    longest_growth: float
+
+    def __init__(self, problem: Problem, limit: Limit, gauge: FitGauge) -> None:
         self._task = problem.task
         self.limit = limit
         self.size = float(np.linalg.norm(limit.coef)) or 1.0
-        # A coefficient that vanishes, or that float64 cannot hold, says nothing about accuracy.
-        with np.errstate(invalid="ignore"):
-            grown = np.abs(mirror.growth_of(limit.coef))
-        seen = np.isfinite(grown) & (limit.coef != 0)
-        self._growth = np.where(seen, grown, 0.0)
-        self.longest_growth = float(self._growth.max())
-        gauge = FitGauge.of(self._task, mirror.start_coefs(), mirror.lower, mirror.upper)
         self._range, self._target = gauge.basis, gauge.target
 
     def distance(self, coef: Float) -> float:
@@ -65,10 +67,49 @@ class Sensitivity:
 
     def rounding_misfit(self) -> float:
         """The misfit, relative to the fit, that rounding of clocks or positions can cause."""
-        noise = ROUNDING_UNITS * EPS * self._rates() * (1.0 + self._growth)
-        moved = float(np.linalg.norm(np.abs(self._task.X) @ noise))
+        moved = float(np.linalg.norm(np.abs(self._task.X) @ self._noise()))
         fit = float(np.linalg.norm(self._task.X @ self.limit.coef))
         return moved / fit if fit > moved else 0.0
+
+    @abstractmethod
+    def _gain(self, coef: Float) -> Float:
+        """`K` in the range of X."""
+
+    @abstractmethod
+    def _noise(self) -> Float:
+        """Rounding errors of the coefficients."""
+
+
+def sensitivity_of(problem: Problem, limit: Limit) -> Sensitivity:
+    """The sensitivity of a limit, by the map that its network has."""
+    network = problem.network
+    mirror = network.mirror_map(problem.init)
+    if mirror is not None:
+        return _OwnClocks(problem, limit, mirror)
+    radial = network.radial_map(problem.init) if isinstance(network, CoupledNetwork) else None
+    if radial is None:
+        raise TypeError(f"{network} has no map from this start, so no sensitivity is known")
+    return _Radial(problem, limit, radial)
+
+
+class _OwnClocks(Sensitivity):
+    """Every coefficient moves on its own: D is diagonal."""
+
+    def __init__(self, problem: Problem, limit: Limit, mirror: MirrorMap) -> None:
+        start = mirror.start_coefs()
+        super().__init__(
+            problem, limit, FitGauge.of(problem.task, start, mirror.lower, mirror.upper)
+        )
+        self._mirror = mirror
+        # A coefficient that vanishes, or that float64 cannot hold, says nothing about accuracy.
+        with np.errstate(invalid="ignore"):
+            grown = np.abs(mirror.growth_of(limit.coef))
+        seen = np.isfinite(grown) & (limit.coef != 0)
+        self._growth = np.where(seen, grown, 0.0)
+        self.longest_growth = float(self._growth.max())
+
+    def _noise(self) -> Float:
+        return ROUNDING_UNITS * EPS * self._rates() * (1.0 + self._growth)
 
     def _rates(self) -> Float:
         """How fast coefficients change with their growth."""
@@ -79,7 +120,7 @@ class Sensitivity:
         return self._mirror.slopes(self.limit.clocks)
 
     def _gain(self, coef: Float) -> Float:
-        """`K` in the range of X, with every coefficient awake that is so in the run or the limit.
+        """With every coefficient awake that is so in the run or the limit.
 
         A coefficient that is dormant at the limit but not yet in the run still takes part in
         closing the run's misfit.
@@ -89,4 +130,25 @@ class Sensitivity:
             slopes = np.fmax(self._mirror.slopes_of(self.limit.coef), reached)
         roots = np.sqrt(np.where(np.isfinite(slopes), slopes, 0.0))
         gain: Float = roots[:, None] * np.linalg.pinv(self._range.T @ (self._task.X * roots))
+        return gain
+
+
+class _Radial(Sensitivity):
+    """All coefficients move together: `D = Ξ (I + 2(log Ξ)' z zᵀ)`."""
+
+    def __init__(self, problem: Problem, limit: Limit, radial: RadialMap) -> None:
+        start = radial.coef(radial.start)
+        super().__init__(problem, limit, FitGauge.of(problem.task, start))
+        self._radial = radial
+        sizes = [float(np.linalg.norm(coef)) for coef in (limit.coef, start)]
+        seen = min(sizes) > 0
+        self.longest_growth = abs(float(np.log(sizes[0]) - np.log(sizes[1]))) if seen else 0.0
+
+    def _noise(self) -> Float:
+        return ROUNDING_UNITS * EPS * np.abs(self.limit.coef)
+
+    def _gain(self, coef: Float) -> Float:
+        rows = self._range.T @ self._task.X
+        response = self._radial.jacobian_times(self._radial.inverse(self.limit.coef), rows.T)
+        gain: Float = response @ np.linalg.pinv(rows @ response)
         return gain

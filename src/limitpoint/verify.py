@@ -15,18 +15,23 @@ from limitpoint.dynamics import (
     Trajectory,
     drift,
     flow,
+    null_space_drift,
     train,
 )
-from limitpoint.errors import InitError
+from limitpoint.errors import InitError, LimitpointError
+from limitpoint.networks import CoupledNetwork
 from limitpoint.plateaus import compare_plateaus
 from limitpoint.problem import Problem
-from limitpoint.sensitivity import ACCUMULATION, EPS, SAFETY, Sensitivity
+from limitpoint.sensitivity import ACCUMULATION, EPS, SAFETY, Sensitivity, sensitivity_of
+from limitpoint.status import Status
 from limitpoint.theory import Limit, convergence_bound, explain, predict
 
 __all__ = ["Check", "Verdict", "verify"]
 
 # A training run that misses the data by more than this has not ended yet, and cannot be compared.
 TRAINING_MISFIT = 1e-3
+# Flows into the saddle at zero are followed until so much of the start is left.
+TRAP_FOLLOWED = 1e-3
 
 
 @dataclass(frozen=True)
@@ -145,7 +150,8 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
         A problem that some theorem covers.
     training
         Also train with this optimiser, and once more with half its step to learn how much of the
-        distance the step size explains.
+        distance the step size explains. A noisy one (SGD) is judged by the law that noise obeys
+        too, `limitpoint.null_space_law`, which rank-one and fully connected networks have.
     steps
         Number of training steps (twice as many for the refined run).
 
@@ -164,7 +170,9 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
             "time. Verify a small scale instead (log_scale=-2302.6 is 10^-1000)"
         )
     limit = predict(problem)
-    scales = Sensitivity(problem, limit)
+    if limit.status is Status.SADDLE:
+        return _verdict_on_trap(problem, limit)
+    scales = sensitivity_of(problem, limit)
     checks = [
         Check(f"limit: {name}", value, limit.certificate.tolerance, "certificate")
         for name, value in limit.certificate.residuals.items()
@@ -175,7 +183,8 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
     # Where coefficients end at a bound their clocks, and the duals, run to infinity, and drown the
     # clocks of the others.
     endless = bool(np.isinf(limit.clocks).any())
-    if mirror is not None and mirror.resolved and not endless:
+    coupled = isinstance(problem.network, CoupledNetwork)
+    if coupled or (mirror is not None and mirror.resolved and not endless):
         sample = SampleSpace()
         flows.append(flow(problem, space=sample))
         checks += _flow_checks("sample flow", flows[-1], scales, sample.misfit_tolerance, 0.0)
@@ -202,6 +211,15 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
             f"{ACCUMULATION:g} rtol (1 + longest growth)",
         )
     )
+    if coupled:
+        checks.append(
+            Check(
+                "parameter flow: null-space law",
+                null_space_drift(problem, flows[-1]),
+                accumulated,
+                f"{ACCUMULATION:g} rtol (1 + longest growth)",
+            )
+        )
     bound_checks, bound_notes = _bound_checks(problem, flows[0])
     checks += bound_checks
     notes += bound_notes
@@ -212,9 +230,53 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
     if training is not None:
         notes += _training_notes(problem, limit)
         run = train(problem, training, steps)
-        finer = train(problem, training.refined(), 2 * steps)
-        checks += _training_checks(problem, training, run, finer, scales)
+        if training.is_random:
+            checks += _random_training_checks(problem, run)
+        else:
+            finer = train(problem, training.refined(), 2 * steps)
+            checks += _training_checks(problem, training, run, finer, scales)
+            if coupled:
+                checks.append(_law_check("training", problem, run, steps))
     return Verdict(problem, tuple(checks), limit, tuple(flows), run, notes)
+
+
+def _verdict_on_trap(problem: Problem, limit: Limit) -> Verdict:
+    """A start that is caught by the saddle at zero: both flows on their way there.
+
+    Not to the end: in parameter space rounding gets away at last, as any perturbation does.
+    """
+    inwards = flow(problem, space=SampleSpace())
+    sizes = np.linalg.norm(inwards.coefs, axis=1)
+    until = inwards.times[int(np.argmax(sizes <= TRAP_FOLLOWED * sizes[0]))]
+    flows = tuple(
+        flow(problem, times=np.array([0.0, until]), space=space)
+        for space in (SampleSpace(), ParameterSpace())
+    )
+    apart = float(np.linalg.norm(flows[0].coef - flows[1].coef)) / float(sizes[0])
+    accumulated = ACCUMULATION * ParameterSpace().rtol * (1.0 - float(np.log(TRAP_FOLLOWED)))
+    checks = (
+        *(
+            Check(f"limit: {name}", value, limit.certificate.tolerance, "certificate")
+            for name, value in limit.certificate.residuals.items()
+        ),
+        Check(
+            "sample flow: distance",
+            float(sizes[-1] / sizes[0]),
+            TRAP_FOLLOWED,
+            f"it ends at the saddle ({_in_words(inwards)})",
+        ),
+        Check(
+            f"flows apart when {TRAP_FOLLOWED:g} of the start is left",
+            apart,
+            accumulated,
+            f"{ACCUMULATION:g} rtol (1 + growth)",
+        ),
+    )
+    note = (
+        "The start is caught by the saddle at zero. The flow in parameter space was followed on "
+        "its way there only, and no training was run: rounding escapes from the saddle at last."
+    )
+    return Verdict(problem, checks, limit, flows, None, (note,))
 
 
 def _flow_checks(
@@ -292,6 +354,54 @@ def _saddle_checks(problem: Problem) -> tuple[list[Check], tuple[str, ...]]:
         ),
         Check("saddles: in another order", float(others), 0.0, "the order is exact"),
     ], notes
+
+
+def _law_check(name: str, problem: Problem, run: Trajectory, steps: int) -> Check:
+    """The first layer's part in the null space of the data, which no gradient step changes."""
+    return Check(
+        f"{name}: null-space law",
+        null_space_drift(problem, run),
+        # Every step rounds every entry once in the sum and a few times in the gradient.
+        SAFETY * EPS * (1 + steps),
+        "rounding of every step",
+    )
+
+
+def _random_training_checks(problem: Problem, run: Trajectory) -> list[Check]:
+    """A run with noise ends where the law says, given its own outer layers."""
+    network, task = problem.network, problem.task
+    if not isinstance(network, CoupledNetwork) or run.layers is None:
+        raise LimitpointError(
+            f"verify cannot judge noisy training of {network}: what is predicted is the end of "
+            "the flow, and only rank-one and fully connected networks have a law that noise obeys. "
+            "Train by GD, or compare with train"
+        )
+    misfit = Check(
+        "training: misfit",
+        run.misfit,
+        TRAINING_MISFIT,
+        f"else more steps are needed ({_in_words(run)})",
+    )
+    law = _law_check("training", problem, run, int(run.steps[-1]) if run.steps is not None else 0)
+    if not np.isfinite(run.coef).all():
+        return [misfit, law]
+    outer = network.outer([layer[-1] for layer in run.layers])
+    end = predict(problem, outer=outer)
+    size = float(np.linalg.norm(end.coef)) or 1.0
+    # What is left of the residual, taken back to the coefficients, and the law's own rounding.
+    left = np.linalg.lstsq(task.X, task.y - task.X @ run.coef, rcond=None)[0]
+    grown = float(np.linalg.norm(outer) * np.max(np.abs(run.layers[0])))
+    rounding = law.tolerance * grown * np.sqrt(task.n_features)
+    return [
+        misfit,
+        law,
+        Check(
+            "training: distance from the law's end",
+            float(np.linalg.norm(run.coef - end.coef)) / size,
+            SAFETY * (float(np.linalg.norm(left)) + rounding) / size + end.certificate.tolerance,
+            "residual taken back to the coefficients",
+        ),
+    ]
 
 
 def _training_notes(problem: Problem, limit: Limit) -> tuple[str, ...]:

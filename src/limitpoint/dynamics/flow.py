@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from limitpoint.arrays import Float, as_float_array, as_number
 from limitpoint.dynamics.parameter_flow import flow_in_parameter_space
+from limitpoint.dynamics.radial_flow import flow_in_row_space, safe_radial_map
 from limitpoint.dynamics.sample_flow import flow_in_sample_space
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import InitError, LimitpointError
@@ -27,7 +28,8 @@ class SampleSpace:
     """Integrate `dν/dt = loss_factor (y − XΨ(Xᵀν))`: m numbers.
 
     Needs a mirror map whose clocks float64 resolves: any scale for two layers, `scale^(2−L)` up to
-    100 for deeper networks.
+    100 for deeper networks. Rank-one networks, and balanced dense ones, have a map of all
+    coefficients together, `dν/dt = loss_factor Ξ (y − Xβ)`, `β = Ξ(z(0) + Xᵀν)`, at any scale.
     """
 
     rtol: float = RTOL
@@ -63,8 +65,8 @@ def flow(
         Record exactly at these times (increasing, the last one is the end); by default at the
         integrator's own steps, which crowd where the coefficients change.
     space
-        `SampleSpace()` (default where the network has a mirror map whose clocks float64 resolves)
-        or `ParameterSpace()`.
+        `SampleSpace()` (default where the network has a mirror map whose clocks float64 resolves,
+        or a radial map) or `ParameterSpace()`.
 
     Examples
     --------
@@ -82,16 +84,24 @@ def flow(
         )
     t_end, recorded = _checked_times(t_end, times)
     mirror = problem.network.mirror_map(problem.init)
+    radial = safe_radial_map(problem)
     if space is None:
-        space = SampleSpace() if mirror is not None and mirror.resolved else ParameterSpace()
+        mapped = radial is not None or (mirror is not None and mirror.resolved)
+        space = SampleSpace() if mapped else ParameterSpace()
     if isinstance(space, ParameterSpace):
         return flow_in_parameter_space(
             problem, t_end, recorded, space.rtol, space.misfit_tolerance, space.max_steps
         )
     if not isinstance(space, SampleSpace):
         raise LimitpointError(f"space must be SampleSpace() or ParameterSpace(); it is {space!r}")
+    if radial is not None:
+        return flow_in_row_space(
+            problem, radial, t_end, recorded, space.rtol, space.misfit_tolerance, space.max_steps
+        )
     if mirror is None:
-        raise InitError(f"{problem.network} has no mirror map; use space=ParameterSpace()")
+        raise InitError(
+            f"{problem.network} has no mirror map from this start; use space=ParameterSpace()"
+        )
     if not mirror.resolved:
         raise InitError(
             f"at log_scale={problem.init.log_scale:.6g} float64 does not resolve the clocks of "

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.integrate import LSODA
+from scipy.integrate import DOP853, LSODA, OdeSolver
 
 from limitpoint.arrays import Float
 from limitpoint.status import Status
 
-__all__ = ["LARGEST_TRIAL", "Integration", "integrate"]
+__all__ = ["EXPLICIT_SHARE", "LARGEST_TRIAL", "Integration", "integrate"]
 
 # Coefficients and slopes are cut off here inside the integrator's trial steps only, so that a
 # trial far too long is rejected for its error instead of overflowing.
@@ -18,12 +19,17 @@ LARGEST_TRIAL = 1e150
 # Without requested times the integrator's own steps are kept, at most about this many: they are
 # dense where something happens and sparse on plateaus.
 RECORDS = 500
+# Of large states so many numbers are kept at most on the way: half a gigabyte.
+LARGEST_RECORD = 2**26
 # A misfit that has not halved in this many steps, at the level of rounding, will not fall further.
 STUCK_STEPS = 50
 # Rounding that left a larger misfit than this, relative, would leave no solution to speak of.
 LARGEST_ROUNDING = 1e-3
 
 
+# An explicit method whose step is held by stability keeps its error at the tolerance instead of
+# letting it decay: it is given this part of it, so that the misfit can fall below the tolerance.
+EXPLICIT_SHARE = 1e-3
 # After a failure the integrator starts again from the last state, with this part of its last step.
 RESTART_STEP = 1e-3
 MAX_RESTARTS = 100
@@ -43,7 +49,7 @@ class Integration:
 
 def integrate(
     velocity: Callable[[Float], Float],
-    jacobian: Callable[[Float], Float],
+    jacobian: Callable[[Float], Float] | None,
     start: Float,
     *,
     misfit: Callable[[Float], float],
@@ -58,6 +64,7 @@ def integrate(
 ) -> Integration:
     """Integrate an autonomous flow by LSODA (Adams where smooth, BDF where stiff).
 
+    Without a Jacobian, for states too large to have one, by the explicit Runge–Kutta method DOP853.
     Stops when `misfit(state)` falls to its tolerance, or gets stuck where rounding of the state
     alone can hold it, unless an end was asked for.
     """
@@ -74,16 +81,20 @@ def integrate(
 
     clock = _Stopwatch()
 
-    def solver_from(state: Float, first_step: float | None = None) -> LSODA:
+    def solver_from(state: Float, first_step: float | None = None) -> OdeSolver:
+        end = np.inf if last is None else max(last - clock.before, 0.0)
+        settings: dict[str, Any] = {"first_step": first_step, "rtol": rtol, "atol": atol}
+        if jacobian is None:
+            for name in ("rtol", "atol"):
+                settings[name] *= EXPLICIT_SHARE
+            return DOP853(lambda _, state: velocity(state), 0.0, state, end, **settings)
         return LSODA(
             lambda _, state: velocity(state),
             0.0,
             state,
-            np.inf if last is None else max(last - clock.before, 0.0),
-            first_step=first_step,
-            rtol=rtol,
-            atol=atol,
+            end,
             jac=lambda _, state: jacobian(state),
+            **settings,
         )
 
     def gentle_step(state: Float, stride: float) -> float:
@@ -121,6 +132,9 @@ def integrate(
         if wanted is None:
             kept_times.append(clock.before + float(solver.t))
             kept_states.append(solver.y.copy())
+            if len(kept_times) * start.size > LARGEST_RECORD:
+                # Every other one, the first and the last among them.
+                del kept_times[-2:0:-2], kept_states[-2:0:-2]
         else:
             from_, to = clock.before + float(solver.t_old), clock.before + float(solver.t)
             inside = wanted[(wanted > from_) & (wanted <= to)]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from limitpoint.arrays import Float, read_only
 from limitpoint.display import number, table, to_html, to_text
 from limitpoint.dynamics.trajectory import Trajectory
-from limitpoint.networks import Network
+from limitpoint.networks import CoupledNetwork, Network
 
 __all__ = ["Drift", "drift"]
 
@@ -27,17 +27,22 @@ class Drift:
     Attributes
     ----------
     start
-        The quantities at the start, one row per kind, one column per coefficient.
+        The quantities at the start: one row per kind and one column per coefficient, or one long
+        row where they belong to no coefficient.
     moved
         The largest change of each at any time.
     size
-        The unit in which changes are relative: the largest squared parameter reached (1 for
-        quantities that are not quadratic).
+        The unit in which changes are relative: the largest squared norm of a layer's vector
+        reached (of single parameters where each coefficient has its own; 1 for quantities that are
+        not quadratic).
+    affine_at_zero
+        Whether quantities that are zero have an affine level set in this network.
     """
 
     start: Float
     moved: Float
     size: float
+    affine_at_zero: bool = True
 
     def __post_init__(self) -> None:
         read_only(self.start)
@@ -46,7 +51,7 @@ class Drift:
     @property
     def affine(self) -> NDArray[np.bool_]:
         """Which of them have an affine level set."""
-        affine: NDArray[np.bool_] = self.start == 0
+        affine: NDArray[np.bool_] = (self.start == 0) & self.affine_at_zero
         return affine
 
     @property
@@ -75,7 +80,7 @@ class Drift:
 
     def to_xarray(self) -> xr.Dataset:
         """As a labelled data set: start, change and kind of every conserved quantity."""
-        axes = ("quantity", "feature")
+        axes = ("quantity", "feature")[: self.start.ndim]
         return xr.Dataset(
             {
                 "start": (axes, self.start),
@@ -133,5 +138,13 @@ def drift(network: Network, trajectory: Trajectory) -> Drift:
     with np.errstate(over="ignore", invalid="ignore"):  # a diverged run has infinite drift
         values: Float = network.invariants(layers)  # invariants × times × …
         moved = np.nan_to_num(np.abs(values - values[:, :1]), nan=np.inf).max(axis=1)
-        largest = max(float(np.max(layer**2)) for layer in layers)
-    return Drift(values[:, 0], moved, largest if network.invariants_are_quadratic else 1.0)
+        largest = max(_largest_square(network, layer) for layer in layers)
+    size = largest if network.invariants_are_quadratic else 1.0
+    return Drift(values[:, 0], moved, size, network.affine_at_zero)
+
+
+def _largest_square(network: Network, layer: Float) -> float:
+    """Of single entries, or of whole layers where the conserved quantities are sums over them."""
+    if not isinstance(network, CoupledNetwork):
+        return float(np.max(layer**2))
+    return float(np.max(np.sum(layer.reshape(len(layer), -1) ** 2, axis=-1)))

@@ -13,7 +13,7 @@ import numpy as np
 
 from limitpoint.arrays import Float
 from limitpoint.dynamics.gauge import FitGauge
-from limitpoint.dynamics.integrate import LARGEST_TRIAL, integrate
+from limitpoint.dynamics.integrate import EXPLICIT_SHARE, LARGEST_TRIAL, integrate
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.networks import GrowthCoordinates
 from limitpoint.problem import Problem
@@ -21,6 +21,9 @@ from limitpoint.problem import Problem
 __all__ = ["flow_in_parameter_space"]
 
 EPS = float(np.finfo(np.float64).eps)
+# More parameters than this are integrated without a Jacobian: one factorisation of it would cost
+# as much as a whole explicit integration.
+LARGEST_JACOBIAN = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +33,9 @@ class _Chart:
     start: Float
     unit: float  # size of the state whose error is tolerated absolutely
     velocity: Callable[[Float], Float]
-    jacobian: Callable[[Float], Float]
+    jacobian: Callable[[Float], Float] | None  # None: too large
     coefs: Callable[[Float], Float]
-    noise: Callable[[Float], Float]  # rounding errors of the coefficients
+    noise: Callable[[Float], Float]  # errors of the coefficients that never decay
     signs_and_logs: Callable[[Float], tuple[Float | None, Float | None]]
     layers: Callable[[Float], tuple[Float, ...]]
     lower: Float | None = None  # bounds of the coefficients; None: not known
@@ -51,7 +54,7 @@ def flow_in_parameter_space(
 ) -> Trajectory:
     """Integrate in the network's growth coordinates where it has them, else in plain ones."""
     growth = problem.network.growth_coordinates(problem.init)
-    chart = _plain_chart(problem) if growth is None else _growth_chart(problem, growth)
+    chart = _plain_chart(problem, rtol) if growth is None else _growth_chart(problem, growth)
     task = problem.task
     gauge = FitGauge.of(task, chart.coefs(chart.start), chart.lower, chart.upper)
     found = integrate(
@@ -147,7 +150,7 @@ def _growth_chart(problem: Problem, growth: GrowthCoordinates) -> _Chart:
     )
 
 
-def _plain_chart(problem: Problem) -> _Chart:
+def _plain_chart(problem: Problem, rtol: float) -> _Chart:
     """The parameters as they are, differentiated by JAX."""
     task, network = problem.task, problem.network
     layers = problem.init.layers
@@ -180,14 +183,17 @@ def _plain_chart(problem: Problem) -> _Chart:
         return negated
 
     start = np.concatenate([np.ravel(layer) for layer in layers])
+    solvable = start.size <= LARGEST_JACOBIAN
+    # An explicit method keeps errors of its tolerance; else only rounding is left at the end.
+    held = EPS if solvable else EXPLICIT_SHARE * rtol
     return _Chart(
         start=start,
         # Parameters start at the scale of the initialisation, and must be right relative to that.
         unit=float(np.abs(start).max()),
         velocity=in_float64(gradient),
-        jacobian=in_float64(hessian),
+        jacobian=in_float64(hessian) if solvable else None,
         coefs=lambda states: np.asarray(network.coef(split(states))),
-        noise=lambda state: EPS * network.degree * np.abs(network.coef(split(state))),
+        noise=lambda state: held * network.degree * np.abs(network.coef(split(state))),
         signs_and_logs=lambda states: (None, None),
         layers=split,
     )

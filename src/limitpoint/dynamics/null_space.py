@@ -1,0 +1,38 @@
+"""What no gradient step changes: the first layer's part in the null space of the data."""
+
+import numpy as np
+
+from limitpoint.dynamics.trajectory import Trajectory
+from limitpoint.networks import CoupledNetwork
+from limitpoint.problem import Problem
+
+__all__ = ["null_space_drift"]
+
+
+def null_space_drift(problem: Problem, trajectory: Trajectory) -> float:
+    """Largest `‖P_null (A(t) − A(0))‖` along a trajectory, relative to the largest `‖A(t)‖`.
+
+    A is the layer that meets the data: v₁ of a rank-one network, W₁ of a fully connected one. Zero
+    but for rounding under gradient flow, GD and SGD, at any step and batch.
+
+    Examples
+    --------
+    >>> import limitpoint as lp
+    >>> task, network = lp.Regression([[1.0, 2.0]], [1.0]), lp.RankOne(depth=2, width=3)
+    >>> problem = lp.Problem(network, lp.Init.balanced(network, task, norm=0.5), task)
+    >>> run = lp.train(problem, lp.GD(learning_rate=0.05), steps=500)
+    >>> null_space_drift(problem, run) < 1e-14
+    True
+    """
+    layers = trajectory.layers
+    if not isinstance(problem.network, CoupledNetwork) or layers is None:
+        raise ValueError("the law is one of rank-one and fully connected networks' layers")
+    first = layers[0].reshape(*layers[0].shape[:2], -1)
+    _, values, rows = np.linalg.svd(problem.task.X, full_matrices=False)
+    rows = rows[values > max(problem.task.X.shape) * np.finfo(np.float64).eps * values[0]]
+    with np.errstate(over="ignore", invalid="ignore"):  # a diverged run drifts without bound
+        moved = first - first[:1]
+        outside = moved - np.einsum("ri,rj,tjd->tid", rows, rows, moved, optimize=True)
+        drifted = float(np.max(np.linalg.norm(outside, axis=(1, 2))))
+        size = float(np.max(np.linalg.norm(first, axis=(1, 2))))
+    return drifted / size if 0 < size < np.inf else drifted
