@@ -5,12 +5,18 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import azulay, predict, saddle_path, scale_path
+from benchmarks import azulay, predict, saddle_path, scale_path, sgd_sweep
 from benchmarks.timing import machine
 
 
 def main() -> int:
-    rows = [*predict.rows(), *scale_path.rows(), *azulay.rows(), *saddle_path.rows()]
+    rows = [
+        *predict.rows(),
+        *scale_path.rows(),
+        *azulay.rows(),
+        *saddle_path.rows(),
+        *sgd_sweep.rows(),
+    ]
     table = Table(title=f"limitpoint against peers, one run\n{machine()}", title_justify="left")
     for column in ("job", "peer", "ours [s]", "peer [s]", "ratio", "at least", "error", "peer's"):
         table.add_column(column)

@@ -26,6 +26,8 @@ RECORDS = 200
 # Runs at least this long show a progress bar on a terminal, and move it this often.
 LONG_RUN = 200_000
 CHUNK = 50_000
+# Random draws are passed in for at most so many steps at a time.
+DRAWN_CHUNK = 4096
 # Training counts as converged when the data are fitted to this, relative.
 MISFIT_TOLERANCE = 1e-9
 
@@ -45,7 +47,7 @@ def train(
     problem
         Network, initialisation and task. The initial layers must be representable in float64.
     optimiser
-        For instance `GD(learning_rate=1e-2)`.
+        For instance `GD(learning_rate=1e-2)` or `SGD(learning_rate=1e-2, batch_size=4)`.
     steps
         Number of steps.
     record
@@ -63,12 +65,9 @@ def train(
     >>> lp.train(problem, lp.GD(learning_rate=1e-2), steps=5000).coef.round(3).tolist()
     [0.0, 0.5]
     """
-    if not isinstance(optimiser, Optimiser):
-        raise LimitpointError(
-            f"optimiser must be an optimiser, like GD(learning_rate=1e-2); it is {optimiser!r}"
-        )
+    check_optimiser(optimiser)
     steps = as_whole_number(steps, 1, "steps", LimitpointError)
-    schedule = _schedule(steps, record)
+    schedule = record_schedule(steps, record)
     start = problem.init.layers
     problem.init.check_products(problem.network.degree)
     with jax.enable_x64(True), _bar(steps, progress) as advance_bar:
@@ -86,23 +85,36 @@ def _run(
 ) -> list[Layers]:
     """Layers at every scheduled step, up to the first that is not finite."""
     step = optimiser.stepper(problem)
+    chunk = _chunk(optimiser, schedule)
 
     @jax.jit
-    def advance(layers: Layers, first: int, last: int) -> Layers:
-        after: Layers = jax.lax.fori_loop(first, last, lambda i, now: step(now, i), layers)
+    def advance(layers: Layers, draws: Any, first: int, last: int) -> Layers:
+        def one(i: Any, now: Layers) -> Layers:
+            return step(now, None if draws is None else draws[i - first])
+
+        after: Layers = jax.lax.fori_loop(first, last, one, layers)
         return after
 
     layers: Layers = tuple(jax.numpy.asarray(layer) for layer in start)
     kept = [layers]
     for previous, following in pairwise(schedule):
-        for first in range(int(previous), int(following), CHUNK):
-            last = min(first + CHUNK, int(following))
-            layers = advance(layers, first, last)
+        for first in range(int(previous), int(following), chunk):
+            last = min(first + chunk, int(following))
+            # As many draws in every call, used or not: the shape is compiled in.
+            draws = optimiser.draws(problem.task.n_samples, first, chunk)
+            layers = advance(layers, draws, first, last)
             advance_bar(last - first)
         kept.append(layers)
         if not all(bool(jax.numpy.isfinite(layer).all()) for layer in layers):
             break
     return kept
+
+
+def _chunk(optimiser: Optimiser, schedule: NDArray[np.int64]) -> int:
+    """The number of steps of one compiled call; where they are drawn, no more than are used."""
+    if not optimiser.is_random:
+        return CHUNK
+    return min(DRAWN_CHUNK, int(np.diff(schedule).max()))
 
 
 def _as_trajectory(
@@ -115,11 +127,7 @@ def _as_trajectory(
     with np.errstate(over="ignore", invalid="ignore"):
         coefs = np.stack([network.coef([layer[r] for layer in layers]) for r in range(len(steps))])
         losses = np.array([task.loss(coef) for coef in coefs])
-    growth = network.growth_coordinates(problem.init)
-    if growth is None:
-        gauge = FitGauge.of(task, coefs[0])
-    else:
-        gauge = FitGauge.of(task, coefs[0], growth.lower, growth.upper)
+    gauge = gauge_of(problem, coefs[0])
     if not np.isfinite(losses[-1]):
         status, misfit = Status.DIVERGED, np.inf
     else:
@@ -137,7 +145,23 @@ def _as_trajectory(
     )
 
 
-def _schedule(steps: int, record: int | ArrayLike | None) -> NDArray[np.int64]:
+def gauge_of(problem: Problem, start: Float) -> FitGauge:
+    """The best fit that training from these coefficients can reach."""
+    growth = problem.network.growth_coordinates(problem.init)
+    if growth is None:
+        return FitGauge.of(problem.task, start)
+    return FitGauge.of(problem.task, start, growth.lower, growth.upper)
+
+
+def check_optimiser(optimiser: Optimiser) -> None:
+    """Raise `LimitpointError` for what is no optimiser."""
+    if not isinstance(optimiser, Optimiser):
+        raise LimitpointError(
+            f"optimiser must be an optimiser, like GD(learning_rate=1e-2); it is {optimiser!r}"
+        )
+
+
+def record_schedule(steps: int, record: int | ArrayLike | None) -> NDArray[np.int64]:
     """Step numbers to record, from 0 to the last."""
     if record is None or isinstance(record, (int, np.integer)):
         count = RECORDS if record is None else int(record)

@@ -1,0 +1,190 @@
+"""Stochastic differential equations: many paths at once, by diffrax."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import diffrax
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from limitpoint.arrays import Float, as_positive, as_whole_number, read_only
+from limitpoint.display import number, table, to_html, to_text
+from limitpoint.errors import LimitpointError
+
+__all__ = ["Diffusion", "Paths", "simulate"]
+
+RECORDS = 100
+# A printed table shows this many moments.
+ROWS_SHOWN = 12
+
+
+class Diffusion(ABC):
+    """An Itô equation `dx = drift(x) dt + diffusion(x) dW`, traceable by JAX and hashable."""
+
+    @property
+    @abstractmethod
+    def start(self) -> Any:
+        """The state at time 0."""
+
+    @property
+    @abstractmethod
+    def noise_dimension(self) -> int:
+        """Number of independent Brownian motions."""
+
+    @property
+    @abstractmethod
+    def time_step(self) -> float:
+        """The natural step of the simulation."""
+
+    @abstractmethod
+    def drift(self, state: Any) -> Any:
+        """The drift."""
+
+    @abstractmethod
+    def diffusion(self, state: Any) -> Any:
+        """The matrix of the noise, dimension × noise_dimension."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Paths:
+    """Simulated paths of a diffusion.
+
+    Attributes
+    ----------
+    times
+        Times of the records.
+    states
+        Paths × times × dimension.
+    """
+
+    times: Float
+    states: Float
+
+    def __post_init__(self) -> None:
+        read_only(self.times)
+        read_only(self.states)
+
+    @property
+    def mean(self) -> Float:
+        """Mean over the paths, times × dimension."""
+        mean: Float = self.states.mean(axis=0)
+        return mean
+
+    @property
+    def standard_error(self) -> Float:
+        """Standard error of the mean, times × dimension."""
+        error: Float = self.states.std(axis=0, ddof=1) / np.sqrt(len(self.states))
+        return error
+
+    def to_xarray(self) -> xr.Dataset:
+        """As a labelled data set."""
+        return xr.Dataset(
+            {"state": (("path", "time", "feature"), self.states)}, coords={"time": self.times}
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain Python values."""
+        return {"times": self.times.tolist(), "states": self.states.tolist()}
+
+    def __rich__(self) -> Any:
+        rows = np.unique(np.linspace(0, len(self.times) - 1, ROWS_SHOWN).astype(int))
+        norms = np.linalg.norm(self.states, axis=2)
+        body = [
+            (number(self.times[r]), number(norms[:, r].mean()), number(norms[:, r].std()))
+            for r in rows
+        ]
+        title = f"{len(self.states)} paths of {self.states.shape[2]} numbers"
+        return table(title, ("time", "mean norm", "its spread"), body)
+
+    def __repr__(self) -> str:
+        return to_text(self.__rich__())
+
+    def _repr_html_(self) -> str:
+        return to_html(repr(self))
+
+
+def simulate(
+    model: Diffusion,
+    t_end: float,
+    *,
+    paths: int,
+    seed: int = 0,
+    time_step: float | None = None,
+    records: int = RECORDS,
+) -> Paths:
+    """Simulate a diffusion by Euler's method (Itô; strong order ½, weak order 1 in the step).
+
+    Parameters
+    ----------
+    model
+        For instance `SGDModel(problem, SGD(...))`.
+    t_end
+        End of the simulation.
+    paths
+        Number of independent paths.
+    seed
+        Of the Brownian motions.
+    time_step
+        By default the model's own: for `SGDModel` the learning rate.
+    records
+        Number of evenly spaced records after the start.
+
+    Examples
+    --------
+    >>> import limitpoint as lp
+    >>> task, network = lp.Regression([[1.0, 2.0]], [1.0], loss_factor=2.0), lp.RankOne(depth=2)
+    >>> problem = lp.Problem(network, lp.Init.balanced(network, task, norm=1.0), task)
+    >>> model = lp.SGDModel(problem, lp.SGD(learning_rate=1e-3, batch_size=1))
+    >>> simulate(model, t_end=0.1, paths=8, records=10).states.shape
+    (8, 11, 2)
+    """
+    if not isinstance(model, Diffusion):
+        raise LimitpointError(f"model must be a diffusion, like SGDModel(...); it is {model!r}")
+    t_end = as_positive(t_end, "t_end", LimitpointError)
+    given = model.time_step if time_step is None else time_step
+    step = as_positive(given, "time_step", LimitpointError)
+    count = as_whole_number(paths, 1, "paths", LimitpointError)
+    times = np.linspace(0.0, t_end, as_whole_number(records, 1, "records", LimitpointError) + 1)
+    keyed = as_whole_number(seed, 0, "seed", LimitpointError)
+    with jax.enable_x64(True):
+        keys = jax.random.split(jax.random.key(keyed), count)
+        states = np.array(_compiled(model, t_end, step, len(times))(keys))
+    return Paths(times, states)
+
+
+# Compiling takes seconds; a model that is simulated again with other seeds is not compiled again.
+@lru_cache(maxsize=8)
+def _compiled(
+    model: Diffusion, t_end: float, step: float, records: int
+) -> Callable[[jax.Array], jax.Array]:
+    """From keys to states, keys × records × dimension."""
+    start, moments = jnp.asarray(model.start), jnp.linspace(0.0, t_end, records)
+
+    def one_path(key: jax.Array) -> jax.Array:
+        noise = diffrax.UnsafeBrownianPath((model.noise_dimension,), key)
+        terms: Any = diffrax.MultiTerm(
+            diffrax.ODETerm(lambda _t, state, _: model.drift(state)),
+            diffrax.ControlTerm(lambda _t, state, _: model.diffusion(state), noise),
+        )
+        found = diffrax.diffeqsolve(
+            terms,
+            diffrax.Euler(),
+            0.0,
+            t_end,
+            step,
+            start,
+            saveat=diffrax.SaveAt(ts=moments),
+            max_steps=None,
+            adjoint=diffrax.ForwardMode(),
+        )
+        assert found.ys is not None, "states were asked for"
+        states: jax.Array = found.ys
+        return states
+
+    compiled: Callable[[jax.Array], jax.Array] = jax.jit(jax.vmap(one_path))
+    return compiled
