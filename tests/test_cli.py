@@ -426,7 +426,7 @@ def test_bad_data_files(limitpoint, name, content, words):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (("--network", "dense"), ["--network", "signed-power, paired; it is dense"]),
+        (("--network", "dense"), ["--network", "rank-one, fully-connected; it is dense"]),
         (("--network", "paired", "--depth", "3"), ["a paired network has no depth"]),
         (("--network", "power", "--depth", "1"), ["depth must be a whole number, at least 2"]),
         (("--network", "power", "--zero-last"), ["zero_last", "Power(depth=2)", "Init.random"]),
@@ -526,7 +526,7 @@ def test_an_interruption_is_no_traceback(limitpoint, monkeypatch, interrupted):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, interrupted, interrupt)
+    monkeypatch.setattr(cli.commands, interrupted, interrupt)
     status, _, err = limitpoint(interrupted, "problem.toml")
     assert status not in (0, 2)
     assert "Traceback" not in err
@@ -535,7 +535,7 @@ def test_an_interruption_is_no_traceback(limitpoint, monkeypatch, interrupted):
 def test_help_names_every_command(limitpoint):
     status, out, _ = limitpoint("--help")
     assert status == 0
-    for command in (*ON_A_PROBLEM, "saddles", "scales", "growth", "atlas", "demo"):
+    for command in (*ON_A_PROBLEM, "sweep", "saddles", "scales", "growth", "atlas", "demo"):
         assert command in out
 
 

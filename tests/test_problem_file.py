@@ -161,8 +161,33 @@ def test_every_network_is_read_back_exactly(tmp_path, name, given):
             'kind = "layers"\ndirection = [[1, 2], [3, 4], [5, 6], [7, 8]]',
             lambda network, task: lp.Init([[1, 2], [3, 4], [5, 6], [7, 8]], 1e-3),
         ),
+        (
+            'kind = "rank_one"\ndepth = 3\nwidth = 4',
+            'kind = "balanced"\nseed = 2\ndirection = [1, 2]',
+            lambda network, task: lp.Init.balanced(network, task, 1e-3, seed=2, direction=[1, 2]),
+        ),
+        (
+            'kind = "rank_one"',
+            'kind = "perturbed"\nimbalance = 0.1',
+            lambda network, task: lp.Init.perturbed(network, task, 1e-3, imbalance=0.1),
+        ),
+        (
+            'kind = "fully_connected"\nwidths = [3, 2]',
+            'kind = "one_neuron"\nseed = 5',
+            lambda network, task: lp.Init.one_neuron(network, task, 1e-3, seed=5),
+        ),
     ],
-    ids=["unbiased, weighted", "unbiased", "shaped", "shaped per feature", "power", "layers"],
+    ids=[
+        "unbiased, weighted",
+        "unbiased",
+        "shaped",
+        "shaped per feature",
+        "power",
+        "layers",
+        "balanced",
+        "perturbed",
+        "one neuron",
+    ],
 )
 def test_networks_and_starts_by_name(tmp_path, network, init, expected):
     text = GOOD.replace('kind = "diagonal"\ndepth = 2', network)
@@ -189,8 +214,24 @@ def test_a_shape_from_a_file(tmp_path):
 
 
 def test_every_kind_of_network_and_start_has_a_test():
-    assert set(NETWORKS) == {"diagonal", "power", "signed_power", "paired"}
-    assert set(INITS) == {"random", "zero_last", "unbiased", "shaped", "layers"}
+    assert set(NETWORKS) == {
+        "diagonal",
+        "power",
+        "signed_power",
+        "paired",
+        "rank_one",
+        "fully_connected",
+    }
+    assert set(INITS) == {
+        "random",
+        "zero_last",
+        "unbiased",
+        "shaped",
+        "balanced",
+        "perturbed",
+        "one_neuron",
+        "layers",
+    }
 
 
 def test_a_network_of_functions_cannot_be_written(tmp_path):
@@ -343,15 +384,22 @@ def test_read_array_from_the_working_folder(tmp_path, monkeypatch):
     [
         ("[task]", "[tusk]", r"unknown table \[tusk\]; known are task, network, init"),
         ("seed = 3", "sede = 3", r"\[init\] has unknown entries sede; known are .*seed"),
-        ("depth = 2", "depth = 2\nwidth = 3", r"\[network\] has unknown entries width"),
+        ("depth = 2", "depth = 2\nheight = 3", r"\[network\] has unknown entries height"),
+        ("depth = 2", "depth = 2\nwidth = 3", r"a diagonal network has no width"),
+        ('"diagonal"\ndepth = 2', '"fully_connected"', r"a fully connected network needs widths"),
+        ('"random"', '"perturbed"', r"\[init\] of kind 'perturbed' needs imbalance, a number"),
         ("X = [[1.0, 0.5], [0.5, 1.0]]", "", r"\[task\] needs X"),
         ("y = [1.0, 0.0]", "", r"\[task\] needs y"),
         ('kind = "diagonal"', "", r"\[network\] kind must be 'diagonal', .*; it is None"),
-        ('"diagonal"', '"dense"', r"\[network\] kind must be .* or 'paired'; it is 'dense'"),
+        (
+            '"diagonal"',
+            '"dense"',
+            r"\[network\] kind must be .* or 'fully_connected'; it is 'dense'",
+        ),
         ('kind = "random"', "", r"\[init\] kind must be .*; it is None"),
         ('"random"', '"normal"', r"\[init\] kind must be 'random', .*; it is 'normal'"),
         ('"random"', '"layers"', r"\[init\] of kind 'layers' needs direction, a list of layers"),
-        ('"diagonal"', "[1]", r"\[network\] kind must be .* or 'paired'; it is \[1\]"),
+        ('"diagonal"', "[1]", r"\[network\] kind must be .* or 'fully_connected'; it is \[1\]"),
         ('"diagonal"', '"paired"', "a paired network has no depth"),
         ('"random"', "2", r"\[init\] kind must be .*; it is 2"),
         ('"random"', '"shaped"', r"\[init\] of kind 'shaped' needs shape, a number in \(-1, 1\)"),

@@ -354,7 +354,7 @@ def test_theorems_print_their_source():
     for theorem in lp.theorems():
         assert repr(theorem) == f"Theorem({theorem.id}: {theorem.citation})"
         assert theorem.statement.endswith(".")
-        assert (theorem.limit is None) == (theorem.concludes == "rate")
+        assert (theorem.limit is None) == (theorem.concludes != "limit")
 
 
 # ---------------------------------------------------------------- SaddlePath

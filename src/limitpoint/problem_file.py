@@ -6,16 +6,19 @@
     loss_factor = 1.0         # optional
 
     [network]
-    kind = "diagonal"         # or "power", "signed_power", "paired"
-    depth = 2                 # not for "paired"
+    kind = "diagonal"         # or "power", "signed_power", "paired", "rank_one", "fully_connected"
+    depth = 2                 # not for "paired"; "rank_one" also has width = 10, "fully_connected"
+                              # has widths = [10, 10] instead
 
     [init]
-    kind = "random"           # or "zero_last", "unbiased", "shaped", "layers"
-    seed = 0                  # for "random"
-    scale = 1e-3              # or log_scale = -2302.6
+    kind = "random"           # or "zero_last", "unbiased", "shaped", "balanced", "perturbed",
+                              # "one_neuron", "layers"
+    seed = 0                  # for "random", "balanced", "perturbed", "one_neuron"
+    scale = 1e-3              # or log_scale = -2302.6; balanced and perturbed: or norm = 0.5
 
-The kinds "zero_last" and "unbiased" take an optional `direction`, "shaped" needs `shape`; with
-"layers", `direction` lists one array or file per layer. Paths are relative to the problem file.
+The kinds "zero_last", "unbiased", "balanced" and "perturbed" take an optional `direction`, "shaped"
+needs `shape`, "perturbed" needs `imbalance`; with "layers", `direction` lists one array or file per
+layer. Paths are relative to the problem file.
 
 The two registries of kinds are also those of the command line.
 """
@@ -23,7 +26,7 @@ The two registries of kinds are also those of the command line.
 import csv
 import tomllib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -34,7 +37,15 @@ import tomli_w
 from limitpoint.arrays import Float, as_float_array
 from limitpoint.errors import LimitpointError, NetworkError, ProblemFileError
 from limitpoint.init import Init
-from limitpoint.networks import Diagonal, Network, Paired, Power, SignedPower
+from limitpoint.networks import (
+    Diagonal,
+    FullyConnected,
+    Network,
+    Paired,
+    Power,
+    RankOne,
+    SignedPower,
+)
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
 
@@ -51,8 +62,17 @@ __all__ = [
 
 TABLES = {
     "task": {"X", "y", "loss_factor"},
-    "network": {"kind", "depth"},
-    "init": {"kind", "seed", "scale", "log_scale", "direction", "shape"},
+    "network": {"kind", "depth", "width", "widths"},
+    "init": {
+        "kind",
+        "seed",
+        "scale",
+        "log_scale",
+        "norm",
+        "direction",
+        "shape",
+        "imbalance",
+    },
 }
 
 # Networks that a name and a few numbers determine, by that name.
@@ -61,6 +81,8 @@ NETWORKS: dict[str, type[Network]] = {
     "power": Power,
     "signed_power": SignedPower,
     "paired": Paired,
+    "rank_one": RankOne,
+    "fully_connected": FullyConnected,
 }
 
 
@@ -68,12 +90,13 @@ NETWORKS: dict[str, type[Network]] = {
 class InitKind:
     """A named start: how it is made, and the entries besides the scale.
 
-    Those that it takes, and in words those that it needs.
+    Those that it takes, the one of them that it needs, and what that is in words.
     """
 
     make: Callable[..., Init]
     takes: tuple[str, ...]
     needs: str | None = None
+    needed: str = ""
 
 
 INITS = {
@@ -81,12 +104,24 @@ INITS = {
     "zero_last": InitKind(Init.zero_last, takes=("direction",)),
     "unbiased": InitKind(Init.unbiased, takes=("direction",)),
     "shaped": InitKind(
-        Init.shaped, takes=("shape",), needs="shape, a number in (-1, 1) or one per feature"
+        Init.shaped,
+        takes=("shape",),
+        needs="shape",
+        needed="shape, a number in (-1, 1) or one per feature",
     ),
+    "balanced": InitKind(Init.balanced, takes=("norm", "direction", "seed")),
+    "perturbed": InitKind(
+        Init.perturbed,
+        takes=("imbalance", "norm", "direction", "seed"),
+        needs="imbalance",
+        needed="imbalance, a number (0 is balanced)",
+    ),
+    "one_neuron": InitKind(Init.one_neuron, takes=("seed",)),
     "layers": InitKind(
         lambda network, task, direction, **scale: Init(direction, **scale),
         takes=("direction",),
-        needs="direction, a list of layers",
+        needs="direction",
+        needed="direction, a list of layers",
     ),
 }
 
@@ -135,11 +170,14 @@ def save_problem(problem: Problem, path: str | Path) -> None:
 
 
 def make_network(kind: str, **numbers: Any) -> Network:
-    """The network of a kind of `NETWORKS`, with those of its numbers (depth) that are given."""
+    """The network of a kind of `NETWORKS`, with those of its numbers that are given."""
     make = NETWORKS[kind]
     for name in numbers:
         if name not in _numbers_of(make):
             raise NetworkError(f"a {kind.replace('_', ' ')} network has no {name}")
+    for field in fields(make):  # type: ignore[arg-type]  # all of them are data classes
+        if field.default is MISSING and field.name not in numbers:
+            raise NetworkError(f"a {kind.replace('_', ' ')} network needs {field.name}")
     return make(**numbers)
 
 
@@ -256,11 +294,17 @@ def _network_table(network: Network) -> dict[str, Any]:
     """The table that makes this network again."""
     for kind, make in NETWORKS.items():
         if type(network) is make:
-            return {"kind": kind, **{name: getattr(network, name) for name in _numbers_of(make)}}
+            return {"kind": kind, **{name: _plain(network, name) for name in _numbers_of(make)}}
     raise ProblemFileError(
         f"{type(network).__name__} cannot be written to a problem file, which names its network; "
         f"known are {', '.join(NETWORKS)}"
     )
+
+
+def _plain(network: Network, name: str) -> Any:
+    """A setting of a network as TOML has it."""
+    value = getattr(network, name)
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _init(table: dict[str, Any], network: Network, task: Regression, folder: Path) -> Init:
@@ -268,8 +312,8 @@ def _init(table: dict[str, Any], network: Network, task: Regression, folder: Pat
     if not isinstance(name, str) or name not in INITS:
         raise ProblemFileError(f"[init] kind must be {one_of(INITS)}; it is {name!r}")
     kind = INITS[name]
-    if kind.needs is not None and not set(kind.takes) <= set(table):
-        raise ProblemFileError(f"[init] of kind {name!r} needs {kind.needs}")
+    if kind.needs is not None and kind.needs not in table:
+        raise ProblemFileError(f"[init] of kind {name!r} needs {kind.needed}")
     extra = set(table) - {"kind", "scale", "log_scale", *kind.takes}
     if extra:
         raise ProblemFileError(f"[init] of kind {name!r} does not take {', '.join(sorted(extra))}")
@@ -286,5 +330,5 @@ def _init(table: dict[str, Any], network: Network, task: Regression, folder: Pat
 
 def _layers(direction: Any, folder: Path) -> list[Float]:
     if not isinstance(direction, list):
-        raise ProblemFileError(f"[init] of kind 'layers' needs {INITS['layers'].needs}")
+        raise ProblemFileError(f"[init] of kind 'layers' needs {INITS['layers'].needed}")
     return [read_array(layer, f"direction[{i}]", folder) for i, layer in enumerate(direction)]

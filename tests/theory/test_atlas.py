@@ -29,27 +29,37 @@ class TestRegistry:
     def test_lists_the_first_theorems_strongest_first(self):
         ids = [theorem.id for theorem in lp.theorems()]
         assert ids == [
+            "lyu2023.proposition2",
+            "lyu2023.corollary1.1",
+            "lyu2023.theorem1",
+            "lyu2023.theorem2",
             "yun2021.corollary5",
             "zhao2026.corollary4.6",
             "labarriere2024.theorem1",
+            "limitpoint.rank_one",
+            "limitpoint.rank_one_at_zero",
             "labarriere2024.theorem2",
             "limitpoint.own_clocks",
             "limitpoint.lazy",
             "limitpoint.half_lines",
             "limitpoint.half_lines_at_zero",
             "limitpoint.boundary",
+            "limitpoint.null_space_law",
+            "lyu2023.lemma3",
+            "lyu2023.proposition1",
+            "lyu2023.theorem3",
         ]
 
     def test_every_theorem_says_what_it_is(self):
         for theorem in lp.theorems():
             assert theorem.citation
             assert theorem.statement.endswith(".")
-            assert theorem.concludes in ("limit", "rate")
-            assert (theorem.limit is None) == (theorem.concludes == "rate")
+            assert theorem.concludes in ("limit", "rate", "law", "model")
+            assert (theorem.limit is None) == (theorem.concludes != "limit")
             assert theorem.id in repr(theorem)
 
     def test_an_id_can_be_registered_once_only(self):
-        with pytest.raises(RuntimeError, match=r"yun2021\.corollary5 is registered twice"):
+        with pytest.raises(RuntimeError, match=r"lyu2023\.proposition2 is registered twice"):
             register(lp.theorems()[0])
 
 
@@ -157,7 +167,12 @@ class TestConditions:
     def test_the_scale_is_reported(self, scale):
         problem = problem_from(*random_layers(6), scale=scale)
         for theorem in lp.theorems():
-            at_zero = theorem.id in ("zhao2026.corollary4.6", "limitpoint.half_lines_at_zero")
+            at_zero = theorem.id in (
+                "zhao2026.corollary4.6",
+                "limitpoint.half_lines_at_zero",
+                "lyu2023.corollary1.1",
+                "limitpoint.rank_one_at_zero",
+            )
             at_infinity = theorem.id == "limitpoint.lazy"
             name = "scale positive and finite"
             name = "scale zero" if at_zero else "scale infinite" if at_infinity else name

@@ -1,11 +1,9 @@
-"""Matplotlib figures for every result type."""
+"""Figures of limits, trajectories, paths of scales and paths of saddles."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import LogLocator, MaxNLocator
 from numpy.typing import ArrayLike, NDArray
@@ -13,12 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from limitpoint.arrays import Float, as_float_array
 from limitpoint.dynamics import Trajectory
 from limitpoint.errors import LimitpointError
+from limitpoint.plot.style import COLOURS, new_figure
 from limitpoint.theory import Limit, LimitPath, SaddlePath
 
-__all__ = ["check_format", "plot_limit", "plot_path", "plot_saddles", "plot_trajectory", "save"]
+__all__ = ["plot_limit", "plot_path", "plot_saddles", "plot_trajectory"]
 
-# Okabe–Ito: told apart with any colour vision. Black is kept for the loss.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31")
 # The time axis begins this factor before anything moves, or less where all of the run takes less
 # than that: what is moved by jumps, at times of the same order, is not pushed to the right.
 LEAD = 30.0
@@ -63,8 +60,7 @@ def plot_trajectory(
     of the trajectory as a dashed line: `bound=lp.convergence_bound(problem, trajectory.times)`.
     What is not finite is left out.
     """
-    figure = Figure(figsize=(9, 8.5), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure((9, 8.5))
     values, logs, losses = figure.subplots(3, 1, sharex=True, height_ratios=(3, 2, 2))
     named = _largest(trajectory.log_abs_coefs[-1])
     shown = _shown(trajectory)
@@ -104,8 +100,7 @@ def plot_trajectory(
 
 def plot_limit(limit: Limit) -> Figure:
     """The predicted coefficients as stems, and their moduli in logarithms."""
-    figure = Figure(figsize=(9, 5.5), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure((9, 5.5))
     values, logs = figure.subplots(2, 1, sharex=True)
     features = np.arange(len(limit.coef))
     values.vlines(features, 0, limit.coef, color=COLOURS[0])
@@ -137,8 +132,7 @@ def plot_path(path: LimitPath) -> Figure:
     The limits at scale 0 and at infinity, if they are there, stand at the edges, where no scale
     has its place.
     """
-    figure = Figure(figsize=(9, 5.5), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure((9, 5.5))
     axes = figure.subplots()
     order = np.argsort(path.scales, kind="stable")
     scales, coefs = path.scales[order], _drawable(path.coefs[order])
@@ -175,8 +169,7 @@ def plot_saddles(path: SaddlePath) -> Figure:
     pull to reach its growth time (zhao Fig. 2c): the shortest one is the next to wake.
     """
     stages = min(path.n_saddles, STAGES_SHOWN)
-    figure = Figure(figsize=(9, 6.5 + (2.2 if stages else 0)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure((9, 6.5 + (2.2 if stages else 0)))
     heights = (6.5, 2.2) if stages else (6.5,)
     rows: Any = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
     values, losses = rows[0].subplots(2, 1, sharex=True, height_ratios=(2, 1))
@@ -208,23 +201,6 @@ def plot_saddles(path: SaddlePath) -> Figure:
     if stages:
         _waiting_bars(rows[1], path, stages)
     return figure
-
-
-def check_format(path: str | Path) -> None:
-    """Raise an error if figures cannot be written in the format that the file's name asks for."""
-    known = FigureCanvasAgg.get_supported_filetypes()
-    if Path(path).suffix.removeprefix(".") not in known:
-        raise LimitpointError(
-            f"{path}: a figure's name must end in one of {', '.join(sorted(known))}"
-        )
-
-
-def save(figure: Figure, path: str | Path) -> None:
-    """Write a figure in the format its name asks for, creating its folder."""
-    check_format(path)
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
 
 
 def _label_edges(axes: Axes, edges: dict[float, float], inner: Float, named: bool) -> None:

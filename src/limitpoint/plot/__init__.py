@@ -1,0 +1,15 @@
+"""Matplotlib figures for every result type."""
+
+from limitpoint.plot.files import check_format, save
+from limitpoint.plot.results import plot_limit, plot_path, plot_saddles, plot_trajectory
+from limitpoint.plot.sweeps import plot_sweep
+
+__all__ = [
+    "check_format",
+    "plot_limit",
+    "plot_path",
+    "plot_saddles",
+    "plot_sweep",
+    "plot_trajectory",
+    "save",
+]
