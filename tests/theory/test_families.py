@@ -41,13 +41,6 @@ DEEP_CASES = [(family, depth) for family, depth in CASES if depth > 2]
 every_case = pytest.mark.parametrize(("family", "depth"), CASES, ids=str)
 
 
-# Problems that the solver does not certify, by number; it says so. In the first, entries of 3e-4
-# at depth 6 ask for clocks of 1e13 beside others of 1e-2, and Newton's method does not converge (a
-# dual in extended precision did not help: the cause is not settled). In the second a start of 1e9
-# leaves the clock of one coefficient open to 1e-4; the coefficients agree with the flow to 2e-11.
-NOT_CERTIFIED = {("power", 6): {26}, ("signed power", 5): {6}}
-
-
 def prediction(family, depth, X, y, layers, scale, log_scale=None):
     """The limit for layers given with their scale, at that scale or at another."""
     log_scale = np.log(scale) if log_scale is None else log_scale
@@ -85,9 +78,6 @@ def test_all_are_certified(family, depth):
     for number, problem in enumerate(random_problems(PROBLEMS, SEED, family, depth)):
         found = prediction(family, depth, *problem)
         failures[number] = why_not_certified(found) or why_not_fitted(*problem[:2], found.coef)
-        if number in NOT_CERTIFIED.get((family, depth), ()):
-            assert found.status is lp.Status.NOT_CERTIFIED
-            failures[number] = None
     assert not {number: why for number, why in failures.items() if why}
 
 
@@ -102,6 +92,29 @@ def test_certified_at_tiny_scales(family, depth):
             prediction(family, depth, *problem, log_scale=log_scale)
         )
     assert not {number: why for number, why in failures.items() if why}
+
+
+# Problems, by seed and number, in which clocks differ by ten orders of magnitude and more, or small
+# coefficients are left from a start of 1e9: an earlier solver missed each, one in thousands.
+HARD = [
+    ("power", 6, 0, 26),
+    ("signed power", 5, 0, 6),
+    ("signed power", 5, 1000, 116),
+    ("signed power", 5, 1000, 122),
+    ("signed power", 5, 1000, 191),
+    ("diagonal ties", 6, 2000, 131),
+    ("diagonal ties", 6, 3000, 628),
+    ("signed power", 5, 3000, 169),
+    ("power", 6, 8000, 164),
+]
+
+
+@pytest.mark.parametrize(("family", "depth", "seed", "number"), HARD, ids=str)
+def test_graded_problems_are_certified(family, depth, seed, number):
+    *_, problem = random_problems(number + 1, seed, family, depth)
+    found = prediction(family, depth, *problem)
+    assert why_not_certified(found) is None
+    assert why_not_fitted(*problem[:2], found.coef) is None
 
 
 @every_case

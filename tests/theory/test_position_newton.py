@@ -7,7 +7,9 @@ from tests.oracles.problem_sets import random_problems
 from tests.theory.problems import diagonal_problem, gaussian_data, random_layers
 
 import limitpoint as lp
+from limitpoint.theory.dual_coordinates import DualCoordinates
 from limitpoint.theory.position_newton import solve_on_curves
+from limitpoint.theory.shifted_hessian import solve_graded, solve_shifted
 from limitpoint.theory.whitening import whiten
 
 # Residuals of Newton's method, relative to the size of the answer.
@@ -214,3 +216,75 @@ class TestSpecialData:
         rest = np.arange(10) != 6
         without = lp.predict(diagonal_problem(X[:, rest], y, *layers[:, rest], scale=0.3))
         np.testing.assert_allclose(limit.coef[rest], without.coef, rtol=0, atol=100 * NEWTON)
+
+
+class TestGradedClocks:
+    """One coefficient that starts far below the others, and that the data need all the same."""
+
+    X = np.random.default_rng(8).standard_normal((3, 4))
+    # Inside the half-lines of u^L, so that no coefficient may be left out.
+    truth = np.array([1.0, 0.7, 1.3, 0.5])
+
+    @pytest.mark.parametrize("smallest", [1e-2, 1e-4, 1e-6])
+    @pytest.mark.parametrize("depth", [3, 4, 5, 6])
+    def test_power_networks(self, depth, smallest):
+        """The clock of the smallest is `smallest^(2−L)` times that of the others."""
+        u = np.array([1.0, smallest, 0.6, 1.4])
+        y = self.X @ self.truth
+        network = lp.Power(depth)
+        problem = lp.Problem(network, lp.Init([u]), lp.Regression(self.X, y))
+        limit = lp.predict(problem)
+        assert limit.status is lp.Status.CONVERGED
+        # By the clocks `ξ = (u(0)^−k − β^(−k/L))/(Lk)`, orthogonal to the null vector of X: the
+        # only unknown is how much of that vector there is in β.
+        k = depth - 2
+        null = np.linalg.svd(self.X)[2][-1]
+        fitted = limit.coef - null * (null @ (limit.coef - self.truth))
+        np.testing.assert_allclose(fitted, self.truth, rtol=1e-11)
+        clocks = (u ** (-k) - limit.coef ** (-k / depth)) / (depth * k)
+        apart = abs(null @ clocks) / np.abs(null * clocks).sum()
+        # The coefficients to 1e-13 or so; the clocks to that times their slopes, relative.
+        assert apart <= 1e-11
+
+    def test_coordinates_keep_small_clocks(self):
+        """A clock of 1e14 takes all digits from one of 1e-2 in orthonormal rows, none in these."""
+        rng = np.random.default_rng(4)
+        rows = np.linalg.svd(rng.standard_normal((6, 8)), full_matrices=False)[2]
+        sizes = 10.0 ** rng.uniform(-2, 2, 8)
+        sizes[[2, 5, 7]] = 1e14
+        coordinates = DualCoordinates.graded(rows, sizes)
+        dual = sizes[coordinates.columns] * rng.standard_normal(6)
+        clocks = dual @ coordinates.rows
+        np.testing.assert_array_equal(clocks[coordinates.columns], dual)
+        assert (np.abs(dual) @ coordinates.moduli <= 100 * sizes).all()
+        orthonormal = coordinates.orthonormal(dual)
+        np.testing.assert_allclose(orthonormal @ rows, clocks, rtol=0, atol=1e-14 * 1e15)
+        small = np.setdiff1d(coordinates.columns, [2, 5, 7])
+        assert np.abs((orthonormal @ rows - clocks)[small] / sizes[small]).max() > 1e-8
+        right = rng.standard_normal(6)
+        np.testing.assert_allclose(
+            coordinates.rows @ (rows.T @ right), coordinates.turned(right), rtol=1e-9
+        )
+
+    def test_coordinates_that_overflow(self):
+        rows = np.linalg.svd(np.random.default_rng(4).standard_normal((2, 3)))[2][:2]
+        assert DualCoordinates.graded(rows, np.array([1.0, 1e-300, 1e300])) is None
+
+    def test_the_graded_solve(self):
+        """Changes add up to what they must, beside lags that rounding would turn into more."""
+        rng = np.random.default_rng(2)
+        rows = np.linalg.svd(rng.standard_normal((5, 7)), full_matrices=False)[2]
+        slopes = 10.0 ** np.array([30.0, 28.0, 3.0, 0.0, -3.0, -40.0, -50.0])
+        right, lag = rng.standard_normal(5), 1e-15 * rng.standard_normal(7)
+        toward, moved = solve_graded(rows, slopes, right, lag, 1e-60)
+        np.testing.assert_allclose(rows @ moved, right, rtol=0, atol=1e-13)
+        # Where D is small, as the dual says.
+        small = slopes < 1e-2
+        expected = (slopes * (toward @ rows + lag))[small]
+        np.testing.assert_allclose(moved[small], expected, rtol=1e-9)
+
+    def test_systems_that_cannot_be_solved(self):
+        assert solve_shifted(np.eye(2), np.zeros(2), np.ones(2)) is None
+        zero = np.zeros(2)
+        for slopes in (np.array([1.0, 0.0]), np.array([1.0, np.inf])):
+            assert np.isnan(solve_graded(np.eye(2), slopes, np.ones(2), zero, 0.0)).all()

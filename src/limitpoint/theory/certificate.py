@@ -18,7 +18,14 @@ from limitpoint.display import number, table, to_html, to_text
 from limitpoint.mirror import CurveMap, MirrorMap
 from limitpoint.tasks import Regression
 
-__all__ = ["Certificate", "certify_mirror_limit", "certify_weighted_least_norm", "row_space"]
+__all__ = [
+    "Certificate",
+    "certify_mirror_limit",
+    "certify_weighted_least_norm",
+    "fit_residuals",
+    "relative",
+    "row_space",
+]
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -111,7 +118,7 @@ def certify_mirror_limit(
     moduli = np.abs(task.X) @ start / START_WEIGHT
     visible = _norm(task.y) > EPS * _norm(moduli)
     allowed = np.zeros_like(start) if isinstance(mirror, CurveMap) and visible else start
-    fit = _fit_residuals(task, movable, coef, allowed, in_range)
+    fit = fit_residuals(task, movable, coef, allowed, in_range)
     basis = row_space(movable) if basis is None else basis
     projected = basis @ (basis.T @ clocks)
     largest = float((np.abs(coef) + start).max() or 1.0)
@@ -133,7 +140,7 @@ def certify_mirror_limit(
         {
             **fit,
             "stationarity": float(np.nan_to_num(gap, nan=np.inf).max()),
-            "duality gap": _relative(float(lost.sum()), float(terms.sum())),
+            "duality gap": relative(float(lost.sum()), float(terms.sum())),
         }
     )
 
@@ -146,7 +153,7 @@ def certify_weighted_least_norm(
     Feasibility and the normal equations as above; stationarity: `β = Dξ` with ξ projected onto the
     row space of X; duality gap: `½Σβ²/D + ½ΣDξ² − βᵀξ`, relative to the sum of the terms.
     """
-    fit = _fit_residuals(task, task.X * (slopes > 0), coef, np.zeros_like(coef), in_range)
+    fit = fit_residuals(task, task.X * (slopes > 0), coef, np.zeros_like(coef), in_range)
     basis = row_space(task.X * (slopes > 0))
     gap = np.abs(coef - slopes * (basis @ (basis.T @ clocks)))
     weights = np.divide(1.0, slopes, out=np.zeros_like(slopes), where=slopes > 0)
@@ -155,22 +162,22 @@ def certify_weighted_least_norm(
     return Certificate(
         {
             **fit,
-            "stationarity": _relative(float(gap.max()), float(np.abs(coef).max())),
-            "duality gap": _relative(float(lost.sum()), float(terms.sum())),
+            "stationarity": relative(float(gap.max()), float(np.abs(coef).max())),
+            "duality gap": relative(float(lost.sum()), float(terms.sum())),
         }
     )
 
 
-def _fit_residuals(
+def fit_residuals(
     task: Regression, movable: Float, coef: Float, start: Float, in_range: bool
 ) -> dict[str, float]:
     """Feasibility, or the normal equations on the columns that can move."""
     size = _norm(task.y) + _norm(np.abs(task.X) @ (np.abs(coef) + start))
     residual = task.y - task.X @ coef
     if in_range:
-        return {"feasibility": _relative(_norm(residual), size)}
+        return {"feasibility": relative(_norm(residual), size)}
     force, steepest = _norm(movable.T @ residual), float(np.linalg.norm(movable, 2))
-    return {"normal equations": _relative(force, steepest * size)}
+    return {"normal equations": relative(force, steepest * size)}
 
 
 def row_space(X: Float) -> Float:
@@ -186,7 +193,7 @@ def _norm(vector: Float) -> float:
     return float(np.linalg.norm(vector))
 
 
-def _relative(value: float, scale: float) -> float:
+def relative(value: float, scale: float) -> float:
     """`value/scale`, where nothing relative to nothing is nothing; infinite if it overflows."""
     if value == 0.0:
         return 0.0

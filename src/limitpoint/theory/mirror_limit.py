@@ -140,7 +140,7 @@ def _solve(mirror: MirrorMap, data: Whitened, warm: WarmStart) -> _Found:
             coef=at.coefs,
             signs=signs,
             logs=logs,
-            clocks=mirror.clock_unit * (at.dual @ data.rows),
+            clocks=mirror.clock_unit * at.clocks,
             conjugates=mirror.conjugates_at(at.positions),
             dual=mirror.clock_unit * at.dual,
             iterations=at.iterations,
