@@ -104,7 +104,7 @@ class TestPath:
 
 class TestUnbalanced:
     def test_path_of_perturbed_layers(self):
-        init = lp.Init.perturbed(RANK_ONE, TASK, norm=0.4, imbalance=0.2, seed=5)
+        init = lp.Init.perturbed(RANK_ONE, TASK, norm=0.4, imbalance=0.2, seed=10)
         problem = lp.Problem(RANK_ONE, init, TASK)
         times = np.array([0.0, 0.3, 1.0, 4.0])
         run = lp.flow(problem, times=times, space=lp.SampleSpace())

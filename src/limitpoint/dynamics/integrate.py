@@ -23,6 +23,8 @@ RECORDS = 500
 LARGEST_RECORD = 2**26
 # A misfit that has not halved in this many steps, at the level of rounding, will not fall further.
 STUCK_STEPS = 50
+# After so many, when rounding alone can be as large, nothing more will come.
+HOPELESS_STEPS = 2000
 # Rounding that left a larger misfit than this, relative, would leave no solution to speak of.
 LARGEST_ROUNDING = 1e-3
 
@@ -113,6 +115,9 @@ def integrate(
         if solver.status == "finished" or (last is None and here):
             status = arrived if here else Status.REACHED_END
             break
+        if last is None and watch.hopeless(solver.y):
+            status = Status.INTEGRATOR_FAILED
+            break
         state, stride = solver.y.copy(), float(solver.step_size or 0.0)
         since = float(solver.t)
         if 0.0 < stride < FINEST_STEP * since:
@@ -187,3 +192,7 @@ class _Watch:
         if self._stuck < STUCK_STEPS or found > LARGEST_ROUNDING:
             return False
         return found <= self._rounding(state)
+
+    def hopeless(self, state: Float) -> bool:
+        """Whether rounding alone holds a misfit that leaves no solution to speak of."""
+        return self._stuck >= HOPELESS_STEPS and self._misfit(state) <= self._rounding(state)

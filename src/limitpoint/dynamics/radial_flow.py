@@ -29,6 +29,8 @@ RANGE_TOLERANCE = 1e-10
 # saddle at zero can be met, and counts as met when z has shrunk by this.
 ROUNDING = 1e-14
 CAUGHT = 1e-10
+# Degree of a network whose times are as small or large as squares of the scale.
+SQUARES = 4
 # Rounding of the state and of products with it, in units.
 ROUNDING_UNITS = 8.0
 
@@ -100,9 +102,13 @@ class _RowSpace:
 
     def caught(self, inside: Float) -> bool:
         """Whether z has shrunk to the saddle at zero, which only starts in the row space can."""
-        if self.square_kept > 0 or not np.any(self.target):
+        wanted = float(np.linalg.norm(self.target))
+        if self.square_kept > 0 or wanted == 0.0:
             return False
-        return bool(np.linalg.norm(inside) <= CAUGHT * np.linalg.norm(self.start))
+        # A large start shrinks a lot on its way to the end.
+        end = float(np.sqrt(self.radial.square_of(wanted)))
+        size = min(float(np.linalg.norm(self.start)), end)
+        return bool(np.linalg.norm(inside) <= CAUGHT * size)
 
 
 def safe_radial_map(problem: Problem) -> RadialMap | None:
@@ -128,6 +134,8 @@ def flow_in_row_space(
     max_steps: int,
 ) -> Trajectory:
     """Integrate ζ; all layers follow from it."""
+    # Times of order scale^(2 − degree), and squares of the first layer, must be representable.
+    problem.init.check_clocks(max(problem.network.degree, SQUARES))
     space = _RowSpace.of(problem, radial)
     task, network = problem.task, problem.network
     if not isinstance(network, CoupledNetwork):
@@ -230,7 +238,7 @@ def _times(space: _RowSpace, found: Integration, warped: bool) -> Float:
     """Times t of the records."""
     if not warped:
         return found.times
-    log_unit = space.log_multiplier(space.start)[0]
-    with np.errstate(over="ignore"):
-        times: Float = found.states[:, -1] * np.exp(-log_unit)
+    # In logarithms: Ξ(0) alone may be too small for float64.
+    with np.errstate(divide="ignore"):
+        times: Float = np.exp(np.log(found.states[:, -1]) - space.log_multiplier(space.start)[0])
     return times

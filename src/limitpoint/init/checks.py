@@ -20,6 +20,8 @@ __all__ = [
     "coef_at",
     "common",
     "coupled",
+    "orthonormal_rows",
+    "scale_of_gamma",
     "scale_of_norm",
     "starts",
     "stream_of",
@@ -30,7 +32,7 @@ __all__ = [
 LARGEST_LOG = 709.0
 # Balanced starts draw from a stream of their own: a direction that met data drawn from the same
 # seed again would lie in their row space, where nothing depends on it.
-BALANCED_STREAM = 1
+BALANCED_STREAM = 7_305_011
 
 
 def both_scales(scale: float | None, log_scale: float | None) -> tuple[float, float]:
@@ -119,13 +121,34 @@ def unit_vector(direction: ArrayLike | None, size: int, rng: np.random.Generator
     )
     if vector.shape != (size,):
         raise InitError(f"direction must have one entry per feature, {size}; it has {vector.size}")
-    length = float(np.linalg.norm(vector))
-    if length == 0.0:
+    largest = float(np.abs(vector).max())
+    if largest == 0.0:
         raise InitError("direction must not be zero: balanced layers would all be zero")
-    unit: Float = vector / length
+    vector = vector / largest  # squares of the entries need not be representable
+    unit: Float = vector / float(np.linalg.norm(vector))
     return unit
 
 
 def stream_of(seed: int) -> np.random.Generator:
     """The random numbers of a balanced start."""
     return np.random.default_rng([BALANCED_STREAM, as_whole_number(seed, 0, "seed", InitError)])
+
+
+def scale_of_gamma(gamma: float | None, scale: float | None) -> tuple[float | None]:
+    """The scale `√(2γ)`, where γ is given."""
+    if gamma is None:
+        return (scale,)
+    if scale is not None:
+        raise InitError("give gamma, scale or log_scale, not two of them")
+    rule = "gamma must be a number in [0, inf]"
+    value = as_number(gamma, rule, InitError)
+    if value < 0:
+        raise InitError(f"{rule}; it is {gamma}")
+    return (math.sqrt(2 * value),)
+
+
+def orthonormal_rows(count: int, length: int, rng: np.random.Generator) -> Float:
+    """Orthonormal rows, uniformly distributed (signs of the triangular factor made positive)."""
+    columns, triangle = np.linalg.qr(rng.standard_normal((length, count)))
+    rows: Float = (columns * np.sign(np.diag(triangle))).T
+    return rows

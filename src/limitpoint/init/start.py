@@ -17,6 +17,8 @@ from limitpoint.init.checks import (
     coef_at,
     common,
     coupled,
+    orthonormal_rows,
+    scale_of_gamma,
     scale_of_norm,
     starts,
     stream_of,
@@ -354,6 +356,55 @@ class Init:
             kept = np.s_[:, :1] if k % 2 == 0 else np.s_[:1]
             layer[kept] = full[kept]
         return cls([*layers, drawn.direction[-1]], scale, log_scale=log_scale)
+
+    @classmethod
+    def orthogonal(
+        cls,
+        network: "Network",
+        task: "Regression",
+        scale: float | None = None,
+        *,
+        gamma: float | None = None,
+        seed: int = 0,
+        perturbation: float = 0.0,
+        log_scale: float | None = None,
+    ) -> "Init":
+        """Start a two-layer network from orthonormal rows, `W₁ = √(2γ)P`, `PPᵀ = I`, `W₂ = 0`.
+
+        The initialisation of Varre et al. (2023); γ = scale²/2.
+
+        Parameters
+        ----------
+        gamma
+            γ, instead of the scale; may be 0, the limit of vanishing initialisation.
+        seed
+            Of P, drawn uniformly, and of the perturbation.
+        perturbation
+            Adds normal numbers of this size to every entry of P and of the zero second layer.
+
+        Examples
+        --------
+        >>> from limitpoint import Regression, TwoLayer
+        >>> task = Regression([[1.0, 2.0]], [[1.0, 0.0]])
+        >>> first, second = Init.orthogonal(TwoLayer(width=4), task, gamma=0.5).layers
+        >>> bool(np.allclose(first @ first.T, np.eye(2))), bool(second.any())
+        (True, False)
+        """
+        shapes = network.layer_shapes(task)
+        if len(shapes) != 2 or shapes[0] != (task.n_features, shapes[1][0]):
+            raise InitError(f"orthogonal needs a two-layer network, TwoLayer(); it is {network}")
+        features, width = shapes[0]
+        if width < features:
+            raise InitError(
+                f"orthogonal needs at least as many neurons as features, {features}; "
+                f"the width is {width}"
+            )
+        size = as_number(perturbation, "perturbation must be a number", InitError)
+        rng = stream_of(seed)
+        rows = orthonormal_rows(features, width, rng)
+        layers = [rows + size * rng.standard_normal(rows.shape)]
+        layers.append(size * rng.standard_normal(shapes[1]))
+        return cls(layers, *scale_of_gamma(gamma, scale), log_scale=log_scale)
 
     def at_scale(self, scale: float | None = None, *, log_scale: float | None = None) -> "Init":
         """The same direction at another scale."""

@@ -45,7 +45,7 @@ class RadialMap(ABC):
 
     @abstractmethod
     def conjugate(self, square: float) -> float:
-        """`Φ = ½∫Ξ dρ` from `lowest` to ρ."""
+        """`Φ = ½∫Ξ dρ` from `lowest`, or 0 if that is larger, to ρ."""
 
     @abstractmethod
     def square_of(self, norm: float) -> float:
@@ -141,11 +141,11 @@ class PairRadius(RadialMap):
         return float(value), float(np.sum(1 / lower + 1 / upper))
 
     def conjugate(self, square: float) -> float:
-        """By quadrature after `ρ = lowest + w²`, which removes the square root at the end."""
-        low = self.lowest
-        reach = np.sqrt(max(square - low, 0.0))
+        """By quadrature after `ρ = base + w²`, which removes the square root at the end."""
+        base = max(self.lowest, 0.0)
+        reach, gap = np.sqrt(max(square - base, 0.0)), base - self.lowest
         value, _ = quad(
-            lambda w: w * np.exp(self.log_multiplier(w * w)[0]) if w > 0 else 0.0,
+            lambda w: w * np.exp(self.log_multiplier(gap + w * w)[0]) if w > 0 else 0.0,
             0.0,
             reach,
             epsabs=0.0,
@@ -154,12 +154,16 @@ class PairRadius(RadialMap):
         return float(value)
 
     def square_of(self, norm: float) -> float:
-        """By bisection and secants in `log(ρ − lowest)`, in which `‖β‖` increases."""
-        low, goal = self.lowest, float(np.log(norm))
+        """By bisection and secants in `log(ρ − base)`, in which `‖β‖` increases.
+
+        The base is `lowest`, or 0 where Ξ does not vanish for any ρ ≥ 0.
+        """
+        base, goal = max(self.lowest, 0.0), float(np.log(norm))
+        gap = base - self.lowest
 
         def excess(log_above: float) -> float:
             above = float(np.exp(log_above))
-            return self.log_multiplier(above)[0] + 0.5 * float(np.log(low + above)) - goal
+            return self.log_multiplier(gap + above)[0] + 0.5 * float(np.log(base + above)) - goal
 
         # ‖β‖² = ρ Ξ², and Ξ² < (ρ + largest shift)^{2(L−1)}: brackets by doubling from there.
         middle = 2 * goal / (2 * len(self.offsets) + 1)
@@ -170,4 +174,4 @@ class PairRadius(RadialMap):
         while excess(middle - back) > 0:
             back *= 2
         root = brentq(excess, middle - back, middle + reach, xtol=ACCURACY, rtol=ACCURACY)
-        return low + float(np.exp(root))
+        return base + float(np.exp(root))

@@ -133,13 +133,19 @@ class RankOne(CoupledNetwork):
         return PairRadius(start, unit * np.array(sums), unit * np.array(crosses))
 
     def layers_along(self, init: Init, inputs: Float) -> tuple[Float, ...]:
-        """v₁ is z up to its sign; `u + v` and `u − v` follow from `‖u‖² + ‖v‖² = 2ρ + δ`."""
+        """v₁ is z up to its sign; the pairs follow from `‖u‖² + ‖v‖² = 2ρ + δ`.
+
+        Balanced ones keep their directions and have the norm of z.
+        """
         layers = init.layers
-        sign = _sign(self, init.direction)
-        grown = 2 * (np.sum(inputs**2, axis=-1) - float(layers[0] @ layers[0]))
-        result = [sign * inputs]
+        result = [_sign(self, init.direction) * inputs]
+        if self.imbalance(init.direction) <= BALANCE_TOLERANCE:
+            norms = np.linalg.norm(inputs, axis=-1)
+            grown = norms / (init.scale * float(np.linalg.norm(init.direction[0])))
+            return (*result, *(np.multiply.outer(grown, layer) for layer in layers[1:]))
+        squares, start = np.sum(inputs**2, axis=-1), float(layers[0] @ layers[0])
         for u, v in _pairs(layers):
-            result += _pair_at(u, v, grown)
+            result += _pair_at(u, v, 2 * squares + (float(u @ u + v @ v) - 2 * start))
         return tuple(result)
 
 
@@ -153,20 +159,18 @@ def _sign(network: RankOne, layers: Sequence[Float]) -> float:
     return float(np.sign([u @ v for u, v in _pairs(layers)]).prod())
 
 
-def _pair_at(u: Float, v: Float, grown: Float) -> list[Float]:
-    """Both vectors where `‖u‖² + ‖v‖²` has grown by so much: `(u + v)e^τ` and `(u − v)e^−τ`.
+def _pair_at(u: Float, v: Float, totals: Float) -> list[Float]:
+    """Both vectors where `‖u‖² + ‖v‖²` is so much: `(u + v)e^τ` and `(u − v)e^−τ`.
 
-    With `A = ½‖u+v‖²`, `B = ½‖u−v‖²`: `Ae^{2τ} + Be^{−2τ} = ψ`. The larger term is the root without
-    cancellation, and the product AB is conserved.
+    With `A = ½‖u+v‖²`, `B = ½‖u−v‖²`: `Ae^{2τ} + Be^{−2τ}` is the total. The larger term is the
+    root without cancellation, and the product AB is conserved.
     """
     plus, minus = u + v, u - v
     a, b = 0.5 * float(plus @ plus), 0.5 * float(minus @ minus)
-    total = a + b + grown
-    root = np.sqrt(np.maximum(total**2 - 4 * a * b, 0.0))
-    larger = 0.5 * (total + root)
+    least = 2 * np.sqrt(a) * np.sqrt(b)
+    totals = np.maximum(totals, least)
+    larger = 0.5 * (totals + np.sqrt(totals - least) * np.sqrt(totals + least))
     # The larger of the two stays the larger as long as the sign of uᵀv is kept.
     growth = np.sqrt(larger / a) if a >= b else np.sqrt(b / larger)
-    with np.errstate(divide="ignore"):
-        decay = 1 / growth
-    sums, differences = np.multiply.outer(growth, plus), np.multiply.outer(decay, minus)
+    sums, differences = np.multiply.outer(growth, plus), np.multiply.outer(1 / growth, minus)
     return [0.5 * (sums + differences), 0.5 * (sums - differences)]

@@ -54,11 +54,13 @@ def _clear_of_saddle(problem: Problem, network: CoupledNetwork, caught: bool = F
 
 
 def _distance_from_trap(problem: Problem, network: CoupledNetwork) -> float:
-    vanishing = not problem.init.is_finite
-    radial = network.radial_map(problem.init.at_scale(1.0) if vanishing else problem.init)
+    init = problem.init
+    if init.is_finite:
+        init.check_products(network.degree)
+    radial = network.radial_map(init.at_scale(1.0))
     if radial is None:
         return 0.0
-    return distance_from_trap(problem.task, radial.start, network.degree, vanishing)
+    return distance_from_trap(problem.task, radial.start, init.log_scale, network.degree)
 
 
 def _conditions_of(
@@ -121,10 +123,10 @@ def least_norm_limit(problem: Problem, theorem: Theorem) -> Limit:
 
 
 def _limit_trap(problem: Problem) -> Limit:
-    task, radial = problem.task, _radial(problem)
+    task, radial, network = problem.task, _radial(problem), problem.network
     coef = np.zeros(task.n_features)
     found = NullSpace.of(task, radial.start)
-    away = distance_from_trap(task, radial.start, problem.network.degree, vanishing=False)
+    away = _distance_from_trap(problem, network) if isinstance(network, CoupledNetwork) else np.inf
     return limit_at(
         coef,
         PROPOSITION_2,
@@ -258,7 +260,8 @@ LEMMA_3 = register(
         statement=(
             "SGD with learning rate η and batch b on a balanced rank-one network, as a diffusion "
             "of the coefficients, for the mean squared residual ℓ as the loss: "
-            "dβ = −(2ξ²/m)HXᵀr dt + 2ξ²√(ηℓ/(mb)) HXᵀdW + 8(L−1)(ηℓ/(mb))‖β‖^{4λ−2}(I + ½(2L−3)ββᵀ/‖β‖²)XᵀXβ dt, "
+            "dβ = −(2ξ²/m)HXᵀr dt + 2ξ²√(ηℓ/(mb)) HXᵀdW "
+            "+ 8(L−1)(ηℓ/(mb))‖β‖^{4λ−2}(I + ½(2L−3)ββᵀ/‖β‖²)XᵀXβ dt, "
             "ξ² = ‖β‖^{2λ}, H = I + 2(L−1)ββᵀ/‖β‖². Printed is the exponent −2/(2L−1). A model, "
             "not exact: it takes the layers to stay balanced, and SGD does not keep them so. "
             "See SGDModel."
@@ -277,8 +280,8 @@ THEOREM_3 = register(
             "Under the diffusion of Lemma 3 the coefficients follow, to first order in η, a mirror "
             "flow with noise for the potential ‖β‖^Ω/Ω − βᵀβ(0)/‖β(0)‖^λ + βᵀg(t), "
             "g' = 2λ(ηℓ/(mb))‖β‖^{3λ−2} tr(P_⊥XᵀX)β in the time of SGD (printed: λ − 2; in the "
-            "time dτ = |ξ|dt it is 2λ − 2): noise lessens the dependence on the start. It misses the "
-            "loss of balance, d(‖v₁‖² − ‖u_k‖²) = 4(ηℓ/(mb))ξ² tr(P_⊥XᵀX)dt, of the same order."
+            "time dτ = |ξ|dt it is 2λ − 2): noise lessens the dependence on the start. It misses "
+            "the loss of balance, d(‖v₁‖² − ‖u_k‖²) = 4(ηℓ/(mb))ξ² tr(P_⊥XᵀX)dt, of the same order."
         ),
         concludes="model",
         rank=1,

@@ -13,6 +13,9 @@ from limitpoint.theory.limit import Limit
 from limitpoint.theory.lyu2023 import least_norm_limit
 from limitpoint.theory.radial_limit import NullSpace, radial_limit
 
+# A part of v₁ in the null space below this, relative, is rounding.
+ROUNDING = 1e-14
+
 
 def _conditions_at(problem: Problem, scale: Condition) -> Sequence[Condition]:
     network = problem.network
@@ -35,12 +38,13 @@ def _keeps_its_signs(problem: Problem, radial: RadialMap, name: str) -> Conditio
     kept = NullSpace.of(problem.task, radial.start).kept
     size = float(radial.start @ radial.start)
     square = float(kept @ kept)
+    square = square if square > ROUNDING**2 * size else 0.0
     margin = (square - radial.lowest) / size if size > 0 else 0.0
     detail = (
         f"‖v₁‖² stays above {square / size if size else 0:.3g} of its start; a pair turns at "
         f"{radial.lowest / size if size else np.inf:.3g}"
     )
-    return Condition(name, margin > 0, margin, detail)
+    return Condition(name, margin > ROUNDING**2, margin, detail)
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:

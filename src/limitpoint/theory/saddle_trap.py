@@ -18,33 +18,36 @@ __all__ = ["CAUGHT", "distance_from_trap"]
 ROUNDING = 1e-14
 # The curve is followed to this accuracy.
 RTOL, ATOL = 1e-12, 1e-14
+# Closer to zero than this, in logarithms, the curve is straight to all digits.
+STRAIGHT = -230.0
 # Starts nearer to the curve than this, relative, count as on it: a hundred times its accuracy.
 CAUGHT = 1e-10
 
 
-def distance_from_trap(task: Regression, start: Float, degree: int, vanishing: bool) -> float:
+def distance_from_trap(task: Regression, direction: Float, log_scale: float, degree: int) -> float:
     """How far from the curve of starts that end at the saddle, relative to the start.
 
-    On it where this is at most `CAUGHT`. With `vanishing` the start is infinitely close to 0, where
-    the curve is a straight line.
+    On it where this is at most `CAUGHT`. The start is `e^log_scale · direction`; where it is so
+    small that the curve is a straight line to all digits (at scale 0, say) its size is not used.
     """
-    size = float(np.linalg.norm(start))
-    if size == 0.0:
+    length = float(np.linalg.norm(direction))
+    if length == 0.0:
         return 0.0
-    found = NullSpace.of(task, start)
-    outside = float(np.linalg.norm(found.kept)) / size
-    if outside > ROUNDING:
-        return outside
+    unit = direction / length
+    log_size = log_scale + float(np.log(length))
+    found = NullSpace.of(task, unit)
     data = found.data
     if not np.any(data.target):
         return 1.0  # zero fits the data: nothing to be caught at
-    inside = data.rows @ start
+    outside = float(np.linalg.norm(found.kept))
+    outside = outside if outside > ROUNDING else 0.0
     pull = data.singular_values**2
-    if vanishing or len(pull) == 1:
+    if log_size < STRAIGHT or len(pull) == 1:
         end: Float = -pull * data.target / float(np.linalg.norm(pull * data.target))
     else:
+        size = float(np.exp(log_size))
         end = _back_from_zero(data.target, pull, degree, size) / size
-    return float(np.linalg.norm(inside / size - end))
+    return float(np.hypot(outside, np.linalg.norm(data.rows @ unit - end)))
 
 
 def _back_from_zero(target: Float, pull: Float, degree: int, size: float) -> Float:
