@@ -12,7 +12,7 @@ import numpy as np
 from limitpoint.arrays import Float
 from limitpoint.dynamics import FitGauge
 from limitpoint.mirror import CurveMap, MirrorMap, RadialMap
-from limitpoint.networks import CoupledNetwork
+from limitpoint.networks import CoupledNetwork, TwoLayer
 from limitpoint.problem import Problem
 from limitpoint.theory import Limit
 
@@ -86,6 +86,8 @@ def sensitivity_of(problem: Problem, limit: Limit) -> Sensitivity:
     mirror = network.mirror_map(problem.init)
     if mirror is not None:
         return _OwnClocks(problem, limit, mirror)
+    if isinstance(network, TwoLayer):
+        return _MinimumNorm(problem, limit)
     radial = network.radial_map(problem.init) if isinstance(network, CoupledNetwork) else None
     if radial is None:
         raise TypeError(f"{network} has no map from this start, so no sensitivity is known")
@@ -149,6 +151,27 @@ class _Radial(Sensitivity):
 
     def _gain(self, coef: Float) -> Float:
         rows = self._range.T @ self._task.X
+        if not self.limit.coef.any():  # the map is flat there, and says nothing
+            flat: Float = np.asarray(np.linalg.pinv(rows), dtype=np.float64)
+            return flat
         response = self._radial.jacobian_times(self._radial.inverse(self.limit.coef), rows.T)
         gain: Float = response @ np.linalg.pinv(rows @ response)
+        return gain
+
+
+class _MinimumNorm(Sensitivity):
+    """Coefficients stay in the row space of X: D is the projector on it."""
+
+    def __init__(self, problem: Problem, limit: Limit) -> None:
+        start = np.zeros_like(limit.coef)
+        super().__init__(problem, limit, FitGauge.of(problem.task, start))
+        # The layers grow from the size of the first to that of the limit's square root.
+        sizes = (float(np.sqrt(self.size)), float(np.abs(problem.init.layers[0]).max()))
+        self.longest_growth = abs(float(np.log(sizes[0]) - np.log(sizes[1])))
+
+    def _noise(self) -> Float:
+        return ROUNDING_UNITS * EPS * np.abs(self.limit.coef)
+
+    def _gain(self, coef: Float) -> Float:
+        gain: Float = np.asarray(np.linalg.pinv(self._range.T @ self._task.X), dtype=np.float64)
         return gain

@@ -10,7 +10,9 @@ from limitpoint.dynamics.parameter_flow import flow_in_parameter_space
 from limitpoint.dynamics.radial_flow import flow_in_row_space, safe_radial_map
 from limitpoint.dynamics.sample_flow import flow_in_sample_space
 from limitpoint.dynamics.trajectory import Trajectory
+from limitpoint.dynamics.two_layer_flow import flow_of_two_layers
 from limitpoint.errors import InitError, LimitpointError
+from limitpoint.networks import TwoLayer
 from limitpoint.problem import Problem
 
 __all__ = ["ParameterSpace", "SampleSpace", "flow"]
@@ -30,6 +32,8 @@ class SampleSpace:
     Needs a mirror map whose clocks float64 resolves: any scale for two layers, `scale^(2−L)` up to
     100 for deeper networks. Rank-one networks, and balanced dense ones, have a map of all
     coefficients together, `dν/dt = loss_factor Ξ (y − Xβ)`, `β = Ξ(z(0) + Xᵀν)`, at any scale.
+    `TwoLayer` networks are integrated in the directions that move: as many as X has rank on the
+    side of the features, that and the number of outputs at most on the side of the neurons.
     """
 
     rtol: float = RTOL
@@ -85,15 +89,20 @@ def flow(
     t_end, recorded = _checked_times(t_end, times)
     mirror = problem.network.mirror_map(problem.init)
     radial = safe_radial_map(problem)
+    two_layers = isinstance(problem.network, TwoLayer)
     if space is None:
         mapped = radial is not None or (mirror is not None and mirror.resolved)
-        space = SampleSpace() if mapped else ParameterSpace()
+        space = SampleSpace() if mapped or two_layers else ParameterSpace()
     if isinstance(space, ParameterSpace):
         return flow_in_parameter_space(
             problem, t_end, recorded, space.rtol, space.misfit_tolerance, space.max_steps
         )
     if not isinstance(space, SampleSpace):
         raise LimitpointError(f"space must be SampleSpace() or ParameterSpace(); it is {space!r}")
+    if two_layers:
+        return flow_of_two_layers(
+            problem, t_end, recorded, space.rtol, space.misfit_tolerance, space.max_steps
+        )
     if radial is not None:
         return flow_in_row_space(
             problem, radial, t_end, recorded, space.rtol, space.misfit_tolerance, space.max_steps

@@ -61,11 +61,12 @@ class Trajectory:
         with np.errstate(divide="ignore"):
             signs = np.sign(coefs) if signs is None else signs
             logs = np.log(np.abs(coefs)) if logs is None else logs
+        along = ("time", "feature", "output")[: coefs.ndim]
         data = xr.Dataset(
             {
-                "coef": (("time", "feature"), coefs),
-                "sign": (("time", "feature"), signs),
-                "log_abs_coef": (("time", "feature"), logs),
+                "coef": (along, coefs),
+                "sign": (along, signs),
+                "log_abs_coef": (along, logs),
                 "loss": ("time", losses),
             },
             coords={"time": times, "feature": np.arange(coefs.shape[1])},
@@ -74,7 +75,7 @@ class Trajectory:
             axes = ("time", *(f"layer_{i}_axis_{j}" for j in range(layer.ndim - 1)))
             data[f"layer_{i}"] = (axes, layer)
         if duals is not None:
-            data["dual"] = (("time", "sample"), duals)
+            data["dual"] = (("time", "sample", "output")[: duals.ndim], duals)
         if steps is not None:
             data = data.assign_coords(step=("time", steps))
         for variable in data.variables.values():
@@ -93,7 +94,7 @@ class Trajectory:
 
     @property
     def coefs(self) -> Float:
-        """Coefficients, times × n."""
+        """Coefficients, times × n, or times × n × k for k outputs."""
         return np.asarray(self.data["coef"].values)
 
     @property
@@ -152,19 +153,21 @@ class Trajectory:
 
     def __rich__(self) -> Any:
         rows = np.unique(np.linspace(0, len(self.times) - 1, ROWS_SHOWN).astype(int))
-        features = np.sort(np.argsort(-self.log_abs_coefs[-1], kind="stable")[:COEFS_SHOWN])
+        shown = np.sort(np.argsort(-self.log_abs_coefs[-1].ravel(), kind="stable")[:COEFS_SHOWN])
+        places = [np.unravel_index(i, self.coef.shape) for i in shown]
         steps = self.steps
         first = "time" if steps is None else "step"
-        columns = (first, "loss", *(f"β[{i}]" for i in features))
+        names = (f"β[{', '.join(str(i) for i in place)}]" for place in places)
         body = [
             (
                 number(self.times[r]) if steps is None else str(steps[r]),
                 number(self.losses[r]),
-                *(f"{self.coefs[r, i]:.4g}" for i in features),
+                *(f"{self.coefs[r][place]:.4g}" for place in places),
             )
             for r in rows
         ]
-        title = f"{self.kind}: {len(self.times)} records, {self.coefs.shape[1]} coefficients"
+        columns = (first, "loss", *names)
+        title = f"{self.kind}: {len(self.times)} records, {self.coef.size} coefficients"
         return Group(table(title, columns, body), str(self.status))
 
     def __repr__(self) -> str:

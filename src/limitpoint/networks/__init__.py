@@ -9,6 +9,7 @@ from limitpoint.networks.growth import growth_times
 from limitpoint.networks.paired import Paired
 from limitpoint.networks.power import Power, SignedPower
 from limitpoint.networks.rank_one import RankOne
+from limitpoint.networks.two_layer import TwoLayer
 
 __all__ = [
     "BALANCE_TOLERANCE",
@@ -23,5 +24,6 @@ __all__ = [
     "Power",
     "RankOne",
     "SignedPower",
+    "TwoLayer",
     "growth_times",
 ]

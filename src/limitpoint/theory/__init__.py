@@ -5,7 +5,7 @@ from limitpoint.theory.basis_pursuit import Saddle, SaddlePath, saddle_path
 from limitpoint.theory.certificate import Certificate
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.predict import Explanation, explain, predict
-from limitpoint.theory.rates import convergence_bound
+from limitpoint.theory.rates import convergence_bound, two_layer_bounds
 from limitpoint.theory.scale_path import LimitPath, predict_path
 from limitpoint.theory.zhao2026 import saddles
 
@@ -25,4 +25,5 @@ __all__ = [
     "saddle_path",
     "saddles",
     "theorems",
+    "two_layer_bounds",
 ]

@@ -45,6 +45,8 @@ class Limit:
         How the computation ended.
     iterations
         Newton steps taken, those of the continuation in the scale included.
+    layers
+        The limit of the layers, where the theorem determines them.
     """
 
     coef: Float
@@ -57,20 +59,28 @@ class Limit:
     certificate: Certificate
     status: Status
     iterations: int
+    layers: tuple[Float, ...] | None = None
 
     def __post_init__(self) -> None:
-        for array in (self.coef, self.signs, self.log_abs_coef, self.clocks, self.dual):
+        arrays = (self.coef, self.signs, self.log_abs_coef, self.clocks, self.dual)
+        for array in (*arrays, *(self.layers or ())):
             read_only(array)
 
     def to_xarray(self) -> xr.Dataset:
         """As a labelled data set."""
+        along = ("feature", "output")[: self.coef.ndim]
+        layers = {
+            f"layer_{i}": (tuple(f"layer_{i}_axis_{j}" for j in range(layer.ndim)), layer)
+            for i, layer in enumerate(self.layers or ())
+        }
         return xr.Dataset(
             {
-                "coef": ("feature", self.coef),
-                "sign": ("feature", self.signs),
-                "log_abs_coef": ("feature", self.log_abs_coef),
-                "clock": ("feature", self.clocks),
-                "dual": ("sample", self.dual),
+                "coef": (along, self.coef),
+                "sign": (along, self.signs),
+                "log_abs_coef": (along, self.log_abs_coef),
+                "clock": (along, self.clocks),
+                "dual": (("sample", "output")[: self.dual.ndim], self.dual),
+                **layers,
             },
             coords={"feature": np.arange(len(self.coef)), "sample": np.arange(len(self.dual))},
             attrs={
@@ -84,6 +94,8 @@ class Limit:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain Python values."""
+        known = self.layers is not None
+        layers = {"layers": [layer.tolist() for layer in self.layers or ()]} if known else {}
         return {
             "coef": self.coef.tolist(),
             "signs": self.signs.tolist(),
@@ -96,24 +108,27 @@ class Limit:
             "message": str(self.status),
             "iterations": self.iterations,
             "certificate": self.certificate.to_dict(),
+            **layers,
         }
 
     def __rich__(self) -> Any:
-        order = np.argsort(-self.log_abs_coef, kind="stable")[:COEFS_SHOWN]
+        order = np.argsort(-self.log_abs_coef.ravel(), kind="stable")[:COEFS_SHOWN]
+        places = [np.unravel_index(i, self.coef.shape) for i in order]
         rows = [
             (
-                str(i),
-                f"{self.coef[i]:.9g}",
-                _size(self.signs[i], self.log_abs_coef[i]),
+                ", ".join(str(i) for i in place),
+                f"{self.coef[place]:.9g}",
+                _size(float(self.signs[place]), float(self.log_abs_coef[place])),
             )
-            for i in order
+            for place in places
         ]
-        shown = f"the {len(order)} largest of {len(self.coef)} coefficients"
+        feature = "feature" if self.coef.ndim == 1 else "feature, output"
+        shown = f"the {len(order)} largest of {self.coef.size} coefficients"
         return Group(
             f"Limit by {self.theorem.id} ({self.iterations} Newton steps, "
             f"potential {number(self.potential)}, certificate {number(self.certificate.worst)})",
             str(self.status),
-            table(f"Limit: {shown}", ("feature", "coefficient", "size"), rows),
+            table(f"Limit: {shown}", (feature, "coefficient", "size"), rows),
             self.certificate,
         )
 

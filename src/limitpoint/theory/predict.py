@@ -22,6 +22,7 @@ from limitpoint.theory import (
     null_space_law,
     own_clocks,
     rank_one,
+    varre2023,
     yun2021,
     zhao2026,
 )
@@ -40,6 +41,7 @@ PAPERS = (
     null_space_law,
     own_clocks,
     rank_one,
+    varre2023,
     yun2021,
     zhao2026,
 )

@@ -1,27 +1,32 @@
-"""How fast: the convergence bound of labarriere's Theorem 2."""
+"""How fast: bounds on the loss along the flow."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from limitpoint.arrays import Float
 from limitpoint.errors import InitError, NoTheoremApplies
-from limitpoint.networks import Diagonal
+from limitpoint.networks import Diagonal, TwoLayer
 from limitpoint.problem import Problem
+from limitpoint.theory.conditions import finite_scale
+from limitpoint.theory.two_layer_rates import two_layer_exponential_bound, two_layer_mirror_bound
+from limitpoint.theory.varre2023 import orthonormal_start
 from limitpoint.theory.whitening import whiten
 
-__all__ = ["convergence_bound"]
+__all__ = ["convergence_bound", "two_layer_bounds"]
 
 
 def convergence_bound(problem: Problem, times: ArrayLike) -> Float:
-    """Upper bound on the loss at each time (labarriere Thm 2); exact inequality, any time.
+    """Upper bound on the loss at each time; exact inequality, any time.
 
-    `loss* + e^{−2σμt}(loss(0) − loss*)`; see the theorem's statement for σ and μ. Diagonal networks
-    of any depth; σ is zero, and the bound the initial loss, where two layers tie for the smallest.
+    Diagonal networks of any depth (labarriere Thm 2): `loss* + e^{−2σμt}(loss(0) − loss*)`; see the
+    theorem's statement for σ and μ. σ is zero, and the bound the initial loss, where two layers tie
+    for the smallest. Two-layer networks from orthonormal rows: the smaller one of
+    `two_layer_bounds`.
 
     Raises
     ------
     NoTheoremApplies
-        If the network is not diagonal.
+        If the network is neither.
     InitError
         If the scale is zero or infinite.
 
@@ -35,6 +40,9 @@ def convergence_bound(problem: Problem, times: ArrayLike) -> Float:
     [0.5, 2.3e-05]
     """
     task, init = problem.task, problem.init
+    if isinstance(problem.network, TwoLayer):
+        smallest: Float = np.minimum.reduce(list(two_layer_bounds(problem, times).values()))
+        return smallest
     if not isinstance(problem.network, Diagonal):
         raise NoTheoremApplies(
             f"the bound is known for diagonal networks; the network is {problem.network}"
@@ -54,3 +62,23 @@ def convergence_bound(problem: Problem, times: ArrayLike) -> Float:
         floor = float(task.loss(data.target @ data.rows))
         bound: Float = floor + np.exp(-rate * np.asarray(times)) * (task.loss(start) - floor)
     return bound
+
+
+def two_layer_bounds(problem: Problem, times: ArrayLike) -> dict[str, Float]:
+    """Upper bounds on the loss of a two-layer network, by the theorem that gives each.
+
+    Raises
+    ------
+    NoTheoremApplies
+        If it does not start from orthonormal rows and a zero second layer.
+    """
+    failed = [c for c in (*orthonormal_start(problem), finite_scale(problem)) if not c.holds]
+    if failed:
+        raise NoTheoremApplies(f"no bound is known: {failed[0].name} fails, {failed[0].detail}")
+    task, rows = problem.task, problem.init.direction[0]
+    log_gamma = 2 * problem.init.log_scale + float(np.log(0.5 * np.mean(np.sum(rows**2, axis=1))))
+    settings = {"log_gamma": log_gamma, "loss_factor": task.loss_factor}
+    bounds = {"varre2023.lemmaC.6": two_layer_exponential_bound(task.X, task.y, times, **settings)}
+    if task.n_outputs in (None, 1):
+        bounds["varre2023.lemmaC.8"] = two_layer_mirror_bound(task.X, task.y, times, **settings)
+    return bounds

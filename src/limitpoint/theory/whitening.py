@@ -28,7 +28,7 @@ class Whitened:
 
     def sample_dual(self, dual: Float) -> Float:
         """The dual ν of `Xβ = y` from the dual of the whitened constraint."""
-        sample: Float = self.left @ (dual / self.singular_values)
+        sample: Float = self.left @ (dual.T / self.singular_values).T
         return sample
 
 
@@ -42,7 +42,7 @@ def whiten(X: Float, y: Float) -> Whitened:
     outside = np.linalg.norm(y - left @ inside)
     return Whitened(
         rows=rows,
-        target=inside / singular_values,
+        target=(inside.T / singular_values).T,  # y may have several columns
         left=left,
         singular_values=singular_values,
         in_range=bool(outside <= RANGE_TOLERANCE * np.linalg.norm(y)),

@@ -1,0 +1,157 @@
+"""The exact flow of a two-layer network in the directions that move.
+
+Notation: `X = UΣVᵀ`, r the rank of `[VᵀW₁(0); W₂(0)ᵀ]`, Q an orthonormal basis (l × r) of its row
+space. Since `Ẇ₁ = R W₂ᵀ` and `Ẇ₂ = W₁ᵀR` with R in the row space of X, the layers are
+`W₁ = V A Qᵀ + (I − VVᵀ)W₁(0)` and `W₂ = Q C` at all times, with
+`Ȧ = E Cᵀ`, `Ċ = AᵀE`, `E = loss_factor · Σ²(Σ⁻¹UᵀY − AC)`: from orthonormal rows ρ² + ρk numbers
+for data of rank ρ, whatever the width. (Varre et al., Lemma 3.1, has d² + dk of them.)
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from limitpoint.arrays import Float
+from limitpoint.dynamics.gauge import FitGauge
+from limitpoint.dynamics.integrate import EXPLICIT_SHARE, LARGEST_TRIAL, integrate
+from limitpoint.dynamics.trajectory import Trajectory
+from limitpoint.problem import Problem
+
+__all__ = ["flow_of_two_layers"]
+
+EPS = float(np.finfo(np.float64).eps)
+# More numbers than this are integrated without a Jacobian.
+LARGEST_JACOBIAN = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class _Reduced:
+    """The moving parts, and the way back to the layers."""
+
+    rows: Float  # Vᵀ, ρ × n
+    pulls: Float  # loss_factor · Σ²
+    target: Float  # Σ⁻¹UᵀY, ρ × k
+    neurons: Float  # Q, l × r
+    still: Float  # (I − VVᵀ)W₁(0), n × l
+    start: tuple[Float, Float]  # A(0), C(0)
+    vector: bool  # y is a vector
+
+    @classmethod
+    def of(cls, problem: Problem) -> "_Reduced":
+        task = problem.task
+        first, second = problem.init.layers
+        left, values, rows = np.linalg.svd(task.X, full_matrices=False)
+        kept = values > max(task.X.shape) * EPS * values[0]
+        left, values, rows = left[:, kept], values[kept], rows[kept]
+        outputs = task.y if task.y.ndim == 2 else task.y[:, None]
+        second = second if second.ndim == 2 else second[:, None]
+        met = rows @ first
+        neurons = _span(met.T, second)
+        return cls(
+            rows=rows,
+            pulls=task.loss_factor * values**2,
+            target=(left.T @ outputs) / values[:, None],
+            neurons=neurons,
+            still=first - rows.T @ met,
+            start=(met @ neurons, neurons.T @ second),
+            vector=task.y.ndim == 1,
+        )
+
+    @property
+    def cut(self) -> int:
+        return self.start[0].size
+
+    def parts(self, states: Float) -> tuple[Float, Float]:
+        """A and C; the state is the last axis."""
+        shapes = [part.shape for part in self.start]
+        lead = states.shape[:-1]
+        one = states[..., : self.cut].reshape(*lead, *shapes[0])
+        return one, states[..., self.cut :].reshape(*lead, *shapes[1])
+
+    def velocity(self, state: Float) -> Float:
+        a, c = self.parts(state)
+        pull = self.pulls[:, None] * (self.target - a @ c)
+        moved = np.concatenate([(pull @ c.T).ravel(), (a.T @ pull).ravel()])
+        clipped: Float = np.clip(moved, -LARGEST_TRIAL, LARGEST_TRIAL)
+        return clipped
+
+    def jacobian(self, state: Float) -> Float:
+        """Minus the Hessian of the loss in A and C."""
+        a, c = self.parts(state)
+        pull = self.pulls[:, None] * (self.target - a @ c)
+        steep = self.pulls[:, None] * a
+        rank, outputs = np.eye(len(c)), np.eye(c.shape[1])
+        inner = -np.einsum("i,ij,ab->iajb", self.pulls, np.eye(len(a)), c @ c.T)
+        mixed = np.einsum("ik,ab->iabk", pull, rank) - np.einsum("ib,ak->iabk", steep, c)
+        outer = -np.einsum("kl,ab->akbl", outputs, a.T @ steep)
+        size = self.cut
+        whole = np.empty((state.size, state.size))
+        whole[:size, :size] = inner.reshape(size, size)
+        whole[:size, size:] = mixed.reshape(size, -1)
+        whole[size:, :size] = whole[:size, size:].T
+        whole[size:, size:] = outer.reshape(state.size - size, -1)
+        return np.clip(whole, -LARGEST_TRIAL, LARGEST_TRIAL)
+
+    def layers(self, states: Float) -> tuple[Float, Float]:
+        a, c = self.parts(states)
+        first = self.rows.T @ a @ self.neurons.T + self.still
+        second = self.neurons @ c
+        return first, second[..., 0] if self.vector else second
+
+    def coefs(self, states: Float) -> Float:
+        a, c = self.parts(states)
+        coefs: Float = self.rows.T @ (a @ c) + (self.still @ self.neurons) @ c
+        return coefs[..., 0] if self.vector else coefs
+
+
+def flow_of_two_layers(
+    problem: Problem,
+    t_end: float | None,
+    times: Float | None,
+    rtol: float,
+    misfit_tolerance: float,
+    max_steps: int,
+) -> Trajectory:
+    """Integrate A and C; all layers follow from them."""
+    problem.init.check_products(problem.network.degree)
+    reduced, task = _Reduced.of(problem), problem.task
+    start = np.concatenate([part.ravel() for part in reduced.start])
+    gauge = FitGauge.of(task, reduced.coefs(start))
+    jacobian: Callable[[Float], Float] | None = reduced.jacobian
+    held = EPS
+    if start.size > LARGEST_JACOBIAN:
+        jacobian, held = None, EXPLICIT_SHARE * rtol
+    found = integrate(
+        reduced.velocity,
+        jacobian,
+        start,
+        misfit=lambda state: gauge.misfit(reduced.coefs(state)),
+        rounding=lambda state: gauge.rounding(2 * held * np.abs(reduced.coefs(state))),
+        misfit_tolerance=misfit_tolerance,
+        arrived=gauge.arrived,
+        t_end=t_end,
+        times=times,
+        rtol=rtol,
+        # What never grows must be right relative to the start.
+        atol=rtol * float(np.abs(start).max(initial=0.0)),
+        max_steps=max_steps,
+    )
+    coefs = reduced.coefs(found.states)
+    return Trajectory.build(
+        kind="gradient flow in the directions that move",
+        status=found.status,
+        times=found.times,
+        coefs=coefs,
+        losses=np.array([task.loss(coef) for coef in coefs]),
+        layers=reduced.layers(found.states),
+        misfit=gauge.misfit(coefs[-1]),
+    )
+
+
+def _span(first: Float, second: Float) -> Float:
+    """Orthonormal columns spanning both matrices' columns, each on its own scale."""
+    parts = [part / (float(np.linalg.norm(part)) or 1.0) for part in (first, second)]
+    left, values, _ = np.linalg.svd(np.concatenate(parts, axis=1), full_matrices=False)
+    basis: Float = left[:, values > len(left) * EPS * (values[0] or 1.0)]
+    return basis if basis.size else left[:, :1]

@@ -1,0 +1,86 @@
+"""Two-layer linear networks with any number of outputs, `β = W₁W₂` (Varre et al.)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from limitpoint.arrays import Float, as_whole_number
+from limitpoint.errors import NetworkError
+from limitpoint.init import Init
+from limitpoint.mirror import GrowthTimes, MirrorMap
+from limitpoint.networks.base import GrowthCoordinates, Network
+from limitpoint.tasks import Regression
+
+__all__ = ["TwoLayer"]
+
+
+@dataclass(frozen=True)
+class TwoLayer(Network):
+    """A two-layer linear network for vector regression: `β = W₁W₂`.
+
+    Parameters
+    ----------
+    width
+        Number of hidden neurons, l.
+
+    Notes
+    -----
+    The layers are W₁ (n, l) and W₂ (l, k) for k outputs; where y is a vector, W₂ is one too, (l,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> TwoLayer(width=2).coef([np.array([[1.0, 2.0]]), np.array([[3.0], [4.0]])]).tolist()
+    [[11.0]]
+    """
+
+    width: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "width", as_whole_number(self.width, 1, "width", NetworkError))
+
+    @property
+    def degree(self) -> int:
+        """Two layers."""
+        return 2
+
+    def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
+        """W₁ is n × l, W₂ is l × k (a vector where y is one)."""
+        return (task.n_features, self.width), (self.width, *task.y.shape[1:])
+
+    def coef(self, layers: Sequence[Any]) -> Any:
+        """`W₁W₂`; leading axes (of records, say) are kept."""
+        first, second = layers
+        if second.ndim == first.ndim:
+            return first @ second
+        return (first @ second[..., None])[..., 0]
+
+    def invariants(self, layers: Sequence[Float]) -> Float:
+        """The entries of `W₁ᵀW₁ − W₂W₂ᵀ`, one after the other."""
+        first, second = layers
+        columns = second if second.ndim == first.ndim else second[..., None]
+        difference = np.swapaxes(first, -1, -2) @ first - columns @ np.swapaxes(columns, -1, -2)
+        return np.moveaxis(difference.reshape(*difference.shape[:-2], -1), -1, 0)
+
+    @property
+    def affine_at_zero(self) -> bool:
+        """No: balanced layers lie on a cone, which a gradient step leaves."""
+        return False
+
+    def mirror_map(self, init: Init) -> MirrorMap | None:
+        """None: the coefficients are driven together."""
+        return None
+
+    def layers_at(self, init: Init, clocks: Float) -> tuple[Float, ...] | None:
+        """None: there are no clocks."""
+        return None
+
+    def growth_times(self, init: Init) -> GrowthTimes | None:
+        """None: singular values grow, not coefficients."""
+        return None
+
+    def growth_coordinates(self, init: Init) -> GrowthCoordinates | None:
+        """None: the layers are integrated as they are."""
+        return None
