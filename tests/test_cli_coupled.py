@@ -89,7 +89,10 @@ def test_sweep(limitpoint):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("predict", *RANK_ONE, "--norm", "1"), "--norm belongs to --balanced or --imbalance"),
+        (
+            ("predict", *RANK_ONE, "--norm", "1"),
+            "--norm belongs to --balanced or --imbalance: add it",
+        ),
         (("predict", *BALANCED, "--scale", "1"), "give norm, scale or log_scale, not two of them"),
         (
             ("predict", *RANK_ONE, "--balanced", "--imbalance", "0.1"),

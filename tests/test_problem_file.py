@@ -176,6 +176,11 @@ def test_every_network_is_read_back_exactly(tmp_path, name, given):
             'kind = "one_neuron"\nseed = 5',
             lambda network, task: lp.Init.one_neuron(network, task, 1e-3, seed=5),
         ),
+        (
+            'kind = "two_layer"\nwidth = 3',
+            'kind = "orthogonal"\nseed = 5\nperturbation = 0.1',
+            lambda network, task: lp.Init.orthogonal(network, task, 1e-3, seed=5, perturbation=0.1),
+        ),
     ],
     ids=[
         "unbiased, weighted",
@@ -187,6 +192,7 @@ def test_every_network_is_read_back_exactly(tmp_path, name, given):
         "balanced",
         "perturbed",
         "one neuron",
+        "orthogonal",
     ],
 )
 def test_networks_and_starts_by_name(tmp_path, network, init, expected):
@@ -221,6 +227,7 @@ def test_every_kind_of_network_and_start_has_a_test():
         "paired",
         "rank_one",
         "fully_connected",
+        "two_layer",
     }
     assert set(INITS) == {
         "random",
@@ -230,6 +237,7 @@ def test_every_kind_of_network_and_start_has_a_test():
         "balanced",
         "perturbed",
         "one_neuron",
+        "orthogonal",
         "layers",
     }
 
@@ -394,12 +402,12 @@ def test_read_array_from_the_working_folder(tmp_path, monkeypatch):
         (
             '"diagonal"',
             '"dense"',
-            r"\[network\] kind must be .* or 'fully_connected'; it is 'dense'",
+            r"\[network\] kind must be .* or 'two_layer'; it is 'dense'",
         ),
         ('kind = "random"', "", r"\[init\] kind must be .*; it is None"),
         ('"random"', '"normal"', r"\[init\] kind must be 'random', .*; it is 'normal'"),
         ('"random"', '"layers"', r"\[init\] of kind 'layers' needs direction, a list of layers"),
-        ('"diagonal"', "[1]", r"\[network\] kind must be .* or 'fully_connected'; it is \[1\]"),
+        ('"diagonal"', "[1]", r"\[network\] kind must be .* or 'two_layer'; it is \[1\]"),
         ('"diagonal"', '"paired"', "a paired network has no depth"),
         ('"random"', "2", r"\[init\] kind must be .*; it is 2"),
         ('"random"', '"shaped"', r"\[init\] of kind 'shaped' needs shape, a number in \(-1, 1\)"),

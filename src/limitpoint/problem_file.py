@@ -6,19 +6,21 @@
     loss_factor = 1.0         # optional
 
     [network]
-    kind = "diagonal"         # or "power", "signed_power", "paired", "rank_one", "fully_connected"
-    depth = 2                 # not for "paired"; "rank_one" also has width = 10, "fully_connected"
-                              # has widths = [10, 10] instead
+    kind = "diagonal"         # or "power", "signed_power", "paired", "rank_one", "fully_connected",
+                              # "two_layer"
+    depth = 2                 # not for "paired"; "rank_one" also has width = 10, "two_layer"
+                              # only that, "fully_connected" has widths = [10, 10] instead
 
     [init]
     kind = "random"           # or "zero_last", "unbiased", "shaped", "balanced", "perturbed",
-                              # "one_neuron", "layers"
-    seed = 0                  # for "random", "balanced", "perturbed", "one_neuron"
-    scale = 1e-3              # or log_scale = -2302.6; balanced and perturbed: or norm = 0.5
+                              # "one_neuron", "orthogonal", "layers"
+    seed = 0                  # for "random", "balanced", "perturbed", "one_neuron", "orthogonal"
+    scale = 1e-3              # or log_scale = -2302.6; balanced and perturbed: or norm = 0.5;
+                              # orthogonal: or gamma = 1e-4
 
 The kinds "zero_last", "unbiased", "balanced" and "perturbed" take an optional `direction`, "shaped"
-needs `shape`, "perturbed" needs `imbalance`; with "layers", `direction` lists one array or file per
-layer. Paths are relative to the problem file.
+needs `shape`, "perturbed" needs `imbalance`, "orthogonal" takes `perturbation`; with "layers",
+`direction` lists one array or file per layer. Paths are relative to the problem file.
 
 The two registries of kinds are also those of the command line.
 """
@@ -45,6 +47,7 @@ from limitpoint.networks import (
     Power,
     RankOne,
     SignedPower,
+    TwoLayer,
 )
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
@@ -69,9 +72,11 @@ TABLES = {
         "scale",
         "log_scale",
         "norm",
+        "gamma",
         "direction",
         "shape",
         "imbalance",
+        "perturbation",
     },
 }
 
@@ -83,6 +88,7 @@ NETWORKS: dict[str, type[Network]] = {
     "paired": Paired,
     "rank_one": RankOne,
     "fully_connected": FullyConnected,
+    "two_layer": TwoLayer,
 }
 
 
@@ -117,6 +123,7 @@ INITS = {
         needed="imbalance, a number (0 is balanced)",
     ),
     "one_neuron": InitKind(Init.one_neuron, takes=("seed",)),
+    "orthogonal": InitKind(Init.orthogonal, takes=("gamma", "seed", "perturbation")),
     "layers": InitKind(
         lambda network, task, direction, **scale: Init(direction, **scale),
         takes=("direction",),

@@ -33,7 +33,9 @@ NetworkName = Annotated[
 Depth = Annotated[
     int | None, typer.Option(help="Number of layers, or the power (default 2; not for paired).")
 ]
-Width = Annotated[int | None, typer.Option(help="Width of a rank-one network (default 1).")]
+Width = Annotated[
+    int | None, typer.Option(help="Width of a rank-one (default 1) or two-layer network.")
+]
 Widths = Annotated[
     str | None, typer.Option(help="Hidden widths of a fully connected network, like 10,10.")
 ]
@@ -43,6 +45,9 @@ LogScale = Annotated[
 ]
 Norm = Annotated[
     float | None, typer.Option(help="Norm of the first coefficients, instead of the scale.")
+]
+Gamma = Annotated[
+    float | None, typer.Option(help="γ of the orthogonal start, instead of the scale √(2γ).")
 ]
 Seed = Annotated[int | None, typer.Option(help="Seed of the random direction (default 0).")]
 ZeroLast = Annotated[
@@ -63,6 +68,12 @@ Imbalance = Annotated[
 OneNeuron = Annotated[
     bool, typer.Option("--one-neuron", help="Start with every other hidden layer one neuron wide.")
 ]
+Orthogonal = Annotated[
+    bool, typer.Option("--orthogonal", help="Start from orthonormal rows, then zero (two-layer).")
+]
+Perturbation = Annotated[
+    float | None, typer.Option(help="Size of noise added to the orthogonal start (default 0).")
+]
 LossFactor = Annotated[
     float | None, typer.Option(help="Factor of the loss ½‖Xβ − y‖² (default 1).")
 ]
@@ -75,11 +86,17 @@ STARTS = {
     "balanced": "balanced",
     "imbalance": "perturbed",
     "one_neuron": "one_neuron",
+    "orthogonal": "orthogonal",
 }
-# Options that belong to some starts only.
-OF_SOME_STARTS = ("seed", "norm")
+# Options that belong to some starts only, and those starts where they are not the rule.
+OF_SOME_STARTS = {
+    "seed": "",
+    "norm": "--balanced or --imbalance",
+    "gamma": "--orthogonal",
+    "perturbation": "--orthogonal",
+}
 # Options each of which sets the scale.
-SCALES = ("scale", "log_scale", "norm")
+SCALES = ("scale", "log_scale", "norm", "gamma")
 
 
 def flag(name: str) -> str:
@@ -136,6 +153,7 @@ def _read_problem(
     scale: Scale = None,
     log_scale: LogScale = None,
     norm: Norm = None,
+    gamma: Gamma = None,
     seed: Seed = None,
     zero_last: ZeroLast = False,
     unbiased: Unbiased = False,
@@ -143,6 +161,8 @@ def _read_problem(
     balanced: Balanced = False,
     imbalance: Imbalance = None,
     one_neuron: OneNeuron = False,
+    orthogonal: Orthogonal = False,
+    perturbation: Perturbation = None,
     loss_factor: LossFactor = None,
 ) -> Problem:
     """The problem from its file, or from the options."""
@@ -178,8 +198,9 @@ def _init(network: Network, task: Regression, options: dict[str, Any]) -> Init:
     starts = [name for name in STARTS if name in options]
     kind = INITS[STARTS[starts[0]] if starts else "random"]
     misplaced = [n for n in OF_SOME_STARTS if n in options and n not in kind.takes]
-    if "norm" in misplaced and not starts:
-        raise LimitpointError("--norm belongs to --balanced or --imbalance: add one of them")
+    if misplaced and not starts:
+        name = misplaced[0]
+        raise LimitpointError(f"{flag(name)} belongs to {OF_SOME_STARTS[name]}: add it")
     if len(starts) > 1 or misplaced:
         clash = " and ".join(flag(name) for name in (*misplaced, *starts))
         raise LimitpointError(f"{clash} do not go together: each is a start of its own")

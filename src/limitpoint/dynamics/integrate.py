@@ -10,7 +10,7 @@ from scipy.integrate import DOP853, LSODA, OdeSolver
 from limitpoint.arrays import Float
 from limitpoint.status import Status
 
-__all__ = ["EXPLICIT_SHARE", "LARGEST_TRIAL", "Integration", "integrate"]
+__all__ = ["EXPLICIT_SHARE", "LARGEST_RECORD", "LARGEST_TRIAL", "Integration", "integrate"]
 
 # Coefficients and slopes are cut off here inside the integrator's trial steps only, so that a
 # trial far too long is rejected for its error instead of overflowing.

@@ -14,7 +14,7 @@ import numpy as np
 
 from limitpoint.arrays import Float
 from limitpoint.dynamics.gauge import FitGauge
-from limitpoint.dynamics.integrate import EXPLICIT_SHARE, LARGEST_TRIAL, integrate
+from limitpoint.dynamics.integrate import EXPLICIT_SHARE, LARGEST_RECORD, LARGEST_TRIAL, integrate
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.problem import Problem
 
@@ -137,14 +137,19 @@ def flow_of_two_layers(
         atol=rtol * float(np.abs(start).max(initial=0.0)),
         max_steps=max_steps,
     )
-    coefs = reduced.coefs(found.states)
+    # The layers are larger than the state; of very wide ones fewer records are kept.
+    numbers = sum(layer.size for layer in problem.init.direction)
+    most = len(found.times) if times is not None else max(LARGEST_RECORD // numbers, 2)
+    keep = np.unique(np.linspace(0, len(found.times) - 1, most).round().astype(int))
+    states = found.states[keep]
+    coefs = reduced.coefs(states)
     return Trajectory.build(
         kind="gradient flow in the directions that move",
         status=found.status,
-        times=found.times,
+        times=found.times[keep],
         coefs=coefs,
         losses=np.array([task.loss(coef) for coef in coefs]),
-        layers=reduced.layers(found.states),
+        layers=reduced.layers(states),
         misfit=gauge.misfit(coefs[-1]),
     )
 

@@ -62,14 +62,15 @@ def plot_trajectory(
     """
     figure = new_figure((9, 8.5))
     values, logs, losses = figure.subplots(3, 1, sharex=True, height_ratios=(3, 2, 2))
-    named = _largest(trajectory.log_abs_coefs[-1])
+    shape = trajectory.coef.shape
+    named = _largest(trajectory.log_abs_coefs[-1].ravel())
     shown = _shown(trajectory)
     moments = _moments(trajectory)[shown]
-    coefs = _drawable(trajectory.coefs[shown])
-    tens = _drawable(trajectory.log_abs_coefs[shown] / np.log(10))
+    coefs = _flat(_drawable(trajectory.coefs[shown]))
+    tens = _flat(_drawable(trajectory.log_abs_coefs[shown] / np.log(10)))
     for i in range(coefs.shape[1]):
-        values.plot(moments, coefs[:, i], **_style(i, named))
-        logs.plot(moments, tens[:, i], **_style(i, named))
+        values.plot(moments, coefs[:, i], **_style(i, named, shape))
+        logs.plot(moments, tens[:, i], **_style(i, named, shape))
     losses.plot(moments, _drawable(trajectory.losses[shown]), color="black", **_point_if(moments))
     if bound is not None:
         _draw_bound(losses, trajectory, bound, shown)
@@ -80,7 +81,7 @@ def plot_trajectory(
             values.set_ylim(height)  # a diverged run must not hide the flow
     if limit is not None:
         for rank, i in enumerate(named):
-            values.axhline(limit.coef[i], color=COLOURS[rank], linestyle="--", linewidth=1)
+            values.axhline(limit.coef.ravel()[i], color=COLOURS[rank], linestyle="--", linewidth=1)
         values.plot([], [], color="black", linestyle="--", linewidth=1, label="predicted limit")
     values.set_ylabel("coefficient")
     values.set_title(trajectory.kind)
@@ -102,15 +103,18 @@ def plot_limit(limit: Limit) -> Figure:
     """The predicted coefficients as stems, and their moduli in logarithms."""
     figure = new_figure((9, 5.5))
     values, logs = figure.subplots(2, 1, sharex=True)
-    features = np.arange(len(limit.coef))
-    values.vlines(features, 0, limit.coef, color=COLOURS[0])
-    values.plot(features, limit.coef, "o", color=COLOURS[0], markersize=4)
+    # The outputs of a feature stand side by side.
+    coef, signs = limit.coef.ravel(), limit.signs.ravel()
+    outputs = limit.coef.size // len(limit.coef)
+    features = np.arange(coef.size) / outputs
+    values.vlines(features, 0, coef, color=COLOURS[0])
+    values.plot(features, coef, "o", color=COLOURS[0], markersize=4)
     values.axhline(0, color="black", linewidth=0.8)
     values.set_ylabel("coefficient")
     values.set_title(f"limit by {limit.theorem.id}")
-    tens = limit.log_abs_coef / np.log(10)
+    tens = limit.log_abs_coef.ravel() / np.log(10)
     for sign, marker, name in ((1, "^", "positive"), (-1, "v", "negative")):
-        chosen = (limit.signs == sign) & np.isfinite(tens)
+        chosen = (signs == sign) & np.isfinite(tens)
         logs.plot(
             features[chosen],
             tens[chosen],
@@ -135,7 +139,8 @@ def plot_path(path: LimitPath) -> Figure:
     figure = new_figure((9, 5.5))
     axes = figure.subplots()
     order = np.argsort(path.scales, kind="stable")
-    scales, coefs = path.scales[order], _drawable(path.coefs[order])
+    scales, coefs = path.scales[order], _flat(_drawable(path.coefs[order]))
+    shape = path.coefs.shape[1:]
     between = (scales > 0) & np.isfinite(scales)
     inner = scales[between] if between.any() else np.ones(1)
     room = max(EDGE * float(np.log10(inner[-1] / inner[0])), LEAST_ROOM)
@@ -146,7 +151,7 @@ def plot_path(path: LimitPath) -> Figure:
         }
     named = _largest(np.nan_to_num(np.abs(coefs), nan=0.0).max(axis=0))
     for i in range(coefs.shape[1]):
-        style = _style(i, named)
+        style = _style(i, named, shape)
         axes.plot(scales[between], coefs[between, i], **style, **_point_if(scales[between]))
         for scale, place in edges.items():
             ends = coefs[scales == scale, i][:1]
@@ -182,7 +187,12 @@ def plot_saddles(path: SaddlePath) -> Figure:
     with np.errstate(divide="ignore"):
         named = _largest(np.log(np.abs(coefs).max(axis=0)))
     for i in np.flatnonzero(coefs.any(axis=0)).tolist():
-        values.step(edges, np.append(coefs[:, i], coefs[-1, i]), where="post", **_style(i, named))
+        values.step(
+            edges,
+            np.append(coefs[:, i], coefs[-1, i]),
+            where="post",
+            **_style(i, named, path.coef.shape),
+        )
     fitted = np.where(path.losses > EXACT_FIT * path.losses[0], path.losses, np.nan)
     losses.step(edges, np.append(fitted, fitted[-1]), where="post", color="black")
     if (fitted > 0).any():
@@ -310,7 +320,7 @@ def _lay_over(axes: Axes, training: Trajectory, named: list[int]) -> None:
     for rank, i in enumerate(named):
         axes.plot(
             training.times[rows],
-            _drawable(training.coefs[rows, i]),
+            _drawable(_flat(training.coefs)[rows, i]),
             ".",
             color=COLOURS[rank],
             markersize=7,
@@ -326,11 +336,17 @@ def _largest(log_moduli: Any) -> list[int]:
     return sorted(int(i) for i in order)
 
 
-def _style(feature: int, named: list[int]) -> dict[str, Any]:
+def _flat(coefs: Float) -> Float:
+    """Records × coefficients, however many outputs there are."""
+    return coefs.reshape(len(coefs), -1)
+
+
+def _style(feature: int, named: list[int], shape: tuple[int, ...]) -> dict[str, Any]:
     if feature in named:
+        place = ", ".join(str(i) for i in np.unravel_index(feature, shape))
         return {
             "color": COLOURS[named.index(feature)],
-            "label": f"β[{feature}]",
+            "label": f"β[{place}]",
             "linewidth": 1.6,
             "zorder": 3,
         }

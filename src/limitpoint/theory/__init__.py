@@ -6,24 +6,29 @@ from limitpoint.theory.certificate import Certificate
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.predict import Explanation, explain, predict
 from limitpoint.theory.rates import convergence_bound, two_layer_bounds
+from limitpoint.theory.riccati import JumpProcess
 from limitpoint.theory.scale_path import LimitPath, predict_path
+from limitpoint.theory.spectral_path import exact_spectrum, spectral_jumps
 from limitpoint.theory.zhao2026 import saddles
 
 __all__ = [
     "Certificate",
     "Condition",
     "Explanation",
+    "JumpProcess",
     "Limit",
     "LimitPath",
     "Saddle",
     "SaddlePath",
     "Theorem",
     "convergence_bound",
+    "exact_spectrum",
     "explain",
     "predict",
     "predict_path",
     "saddle_path",
     "saddles",
+    "spectral_jumps",
     "theorems",
     "two_layer_bounds",
 ]

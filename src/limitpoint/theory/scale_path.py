@@ -79,6 +79,10 @@ class LimitPath:
     def __rich__(self) -> Any:
         rows = np.unique(np.linspace(0, len(self.limits) - 1, ROWS_SHOWN).astype(int))
         coefs = self.coefs
+        names = [
+            "β[" + ", ".join(str(i) for i in place) + "]" for place in np.ndindex(coefs.shape[1:])
+        ]
+        coefs = coefs.reshape(len(coefs), -1)
         features = np.sort(np.argsort(-np.abs(coefs).max(axis=0), kind="stable")[:COEFS_SHOWN])
         body = [
             (
@@ -88,7 +92,7 @@ class LimitPath:
             )
             for r in rows
         ]
-        columns = ("scale", *(f"β[{i}]" for i in features), "certificate")
+        columns = ("scale", *(names[i] for i in features), "certificate")
         title = f"Limits at {len(self.limits)} scales, {coefs.shape[1]} coefficients"
         return table(title, columns, body)
 

@@ -47,8 +47,9 @@ def two_layer_mirror_bound(
     with np.errstate(divide="ignore", over="ignore"):
         # Times in logarithms: √(2γ) may be too small for float64.
         log_clock = 0.5 * (np.log(2.0) + scale.log) + np.log(moments)
-        bound: Float = floor + divergence * np.exp(-log_clock) if divergence > 0 else floor
-    return np.minimum(start, np.broadcast_to(bound, moments.shape))
+        ratio = np.exp(-log_clock) if divergence > 0 else np.zeros_like(moments)
+        bound: Float = np.minimum(start, floor + divergence * ratio)
+    return bound
 
 
 def two_layer_exponential_bound(

@@ -63,11 +63,10 @@ def orthonormal_start(problem: Problem) -> Sequence[Condition]:
 
 
 def is_whitened(task: Regression) -> Condition:
-    """`XᵀX` is a multiple of the identity."""
-    gram = task.X.T @ task.X
-    size = float(np.mean(np.diag(gram)))
-    off = float(np.abs(gram - size * np.eye(len(gram))).max()) / size if size > 0 else np.inf
-    detail = f"XᵀX is off a multiple of the identity by {off:.3g}, relative"
+    """`XᵀX` is a multiple of the identity on the row space of X."""
+    values = whiten(task.X, task.y).singular_values
+    off = float(values[0] / values[-1]) - 1 if len(values) else np.inf
+    detail = f"singular values of X differ by {off:.3g}, relative"
     return Condition("whitened data", off <= ORTHONORMAL, ORTHONORMAL - off, detail)
 
 
@@ -278,7 +277,8 @@ THEOREM_C_12 = register(
         id="varre2023.theoremC.12",
         citation=f"{CITATION}, Theorems C.11 and C.12 (value at the jump corrected)",
         statement=(
-            "On whitened data the singular vectors of β are those of XᵀY at all times, and each "
+            "On whitened data (all non-zero singular values of X equal) the singular vectors of β "
+            "are those of XᵀY at all times, and each "
             "singular value is in closed form the solution of a Riccati equation. As γ → 0 it "
             "jumps from 0 to σ_i at the time log(1/γ)/(2σ_i), where it passes through "
             "σ_i/(1 + 2σ_i): the larger, the earlier."
