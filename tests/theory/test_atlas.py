@@ -55,6 +55,7 @@ class TestRegistry:
             "lyu2023.lemma3",
             "lyu2023.proposition1",
             "lyu2023.theorem3",
+            "varre2023.proposition4.1",
         ]
 
     def test_every_theorem_says_what_it_is(self):

@@ -38,7 +38,7 @@ def test_are_never_violated(gamma, loss_factor, shape, outputs):
         assert (found <= bound + slack).all()
         assert bound[0] == pytest.approx(found[0], rel=1e-14)
         if gamma >= 0.1:  # by this time it says something
-            assert bound[-1] < 0.5 * found[0]
+            assert bound[-1] < 0.8 * found[0]
 
 
 def test_the_exponent_cannot_be_larger_by_much():

@@ -7,13 +7,25 @@ from typing import Annotated
 
 import numpy as np
 import typer
+from matplotlib.figure import Figure
 from rich.text import Text
 
 from limitpoint import examples, plot
 from limitpoint.cli.output import Json, Plot, conclude, console, save, show
 from limitpoint.cli.problem_options import numbers, on_a_problem
-from limitpoint.dynamics import GD, SGD, Optimiser, ParameterSpace, flow, train, train_many
-from limitpoint.errors import LimitpointError
+from limitpoint.dynamics import (
+    GD,
+    SGD,
+    LabelNoise,
+    Optimiser,
+    ParameterSpace,
+    Spectrum,
+    flow,
+    spectrum,
+    train,
+    train_many,
+)
+from limitpoint.errors import LimitpointError, NoTheoremApplies
 from limitpoint.init import Init
 from limitpoint.networks import Diagonal, growth_times
 from limitpoint.problem import Problem
@@ -23,6 +35,7 @@ from limitpoint.theory import (
     predict,
     predict_path,
     saddles,
+    spectral_jumps,
     theorems,
 )
 from limitpoint.verify import verify
@@ -53,7 +66,10 @@ BatchSize = Annotated[
 Shuffle = Annotated[
     bool, typer.Option("--shuffle", help="Batches without replacement, reshuffled every epoch.")
 ]
-BatchSeed = Annotated[int, typer.Option(help="Seed of the batches.")]
+NoiseSize = Annotated[
+    float | None, typer.Option(help="Add noise of this size to the labels at every step.")
+]
+BatchSeed = Annotated[int, typer.Option(help="Seed of the batches, or of the noise.")]
 Steps = Annotated[int, typer.Option(help="Number of training steps.")]
 Seeds = Annotated[int, typer.Option(help="Number of runs of SGD at each scale.")]
 ScaleList = Annotated[
@@ -125,13 +141,15 @@ def train_command(
     learning_rate: LearningRate = 1e-2,
     batch_size: BatchSize = None,
     shuffle: Shuffle = False,
+    label_noise: NoiseSize = None,
     batch_seed: BatchSeed = 0,
     steps: Steps = 20_000,
     json_: Json = False,
     plot_: Plot = None,
 ) -> None:
-    """Train the parameters by gradient descent, or by SGD with --batch-size."""
-    trajectory = train(problem, _optimiser(learning_rate, batch_size, shuffle, batch_seed), steps)
+    """Train the parameters by gradient descent, SGD (--batch-size) or with --label-noise."""
+    optimiser = _optimiser(learning_rate, batch_size, shuffle, batch_seed, label_noise)
+    trajectory = train(problem, optimiser, steps)
     show(trajectory, json_)
     save(plot_, lambda: plot.plot_trajectory(trajectory))
 
@@ -161,8 +179,18 @@ def verify_command(
     conclude(verify(problem, training=training, steps=steps), json_, plot_)
 
 
-def _optimiser(learning_rate: float, batch_size: int | None, shuffle: bool, seed: int) -> Optimiser:
-    """Gradient descent, or SGD where a batch size is given."""
+def _optimiser(
+    learning_rate: float,
+    batch_size: int | None,
+    shuffle: bool,
+    seed: int,
+    label_noise: float | None = None,
+) -> Optimiser:
+    """Gradient descent, SGD where a batch size is given, or with noise on the labels."""
+    if label_noise is not None:
+        if batch_size is not None or shuffle:
+            raise LimitpointError("--label-noise does not go with --batch-size or --shuffle")
+        return LabelNoise(learning_rate, label_noise, seed=seed)
     if batch_size is not None:
         return SGD(learning_rate, batch_size, replacement=not shuffle, seed=seed)
     if shuffle or seed != 0:
@@ -195,6 +223,57 @@ def sweep_command(
     )
     show(found, json_)
     save(plot_, lambda: plot.plot_sweep(found))
+
+
+@app.command("spectrum")
+@on_a_problem()
+def spectrum_command(
+    problem: Problem,
+    layer: Annotated[int, typer.Option(help="The layer to draw, counted from 1.")] = 1,
+    t_end: TEnd = None,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Train with this learning rate instead of the flow.")
+    ] = None,
+    batch_size: BatchSize = None,
+    shuffle: Shuffle = False,
+    label_noise: NoiseSize = None,
+    batch_seed: BatchSeed = 0,
+    steps: Steps = 20_000,
+    json_: Json = False,
+    plot_: Plot = None,
+) -> None:
+    """Follow the singular values of the layers and of the coefficients.
+
+    With predicted limits and, on whitened data, predicted jump times in the figure.
+    """
+    if learning_rate is None:
+        if batch_size is not None or label_noise is not None:
+            raise LimitpointError("--batch-size and --label-noise need --learning-rate")
+        run = flow(problem, t_end=t_end)
+    else:
+        optimiser = _optimiser(learning_rate, batch_size, shuffle, batch_seed, label_noise)
+        run = train(problem, optimiser, steps)
+    found = spectrum(run)
+    if not 1 <= layer <= len(found.layers):
+        raise LimitpointError(f"--layer must be from 1 to {len(found.layers)}; it is {layer}")
+    show(found, json_)
+    save(plot_, lambda: _draw_spectrum(problem, found, layer - 1))
+
+
+def _draw_spectrum(problem: Problem, found: Spectrum, layer: int) -> Figure:
+    """With what is predicted, where something is."""
+    try:
+        limit = predict(problem)
+    except NoTheoremApplies:
+        limit = None
+    ends = None
+    if limit is not None and limit.layers is not None and limit.layers[layer].ndim == 2:
+        ends = np.linalg.svd(limit.layers[layer], compute_uv=False)
+    try:
+        jumps = spectral_jumps(problem) if found.steps is None else None
+    except LimitpointError:
+        jumps = None
+    return plot.plot_spectrum(found, layer=layer, predicted=ends, jumps=jumps)
 
 
 @app.command("saddles")

@@ -4,10 +4,13 @@ from limitpoint.dynamics.diffusion import Diffusion, Paths, simulate
 from limitpoint.dynamics.flow import ParameterSpace, SampleSpace, flow
 from limitpoint.dynamics.gauge import FitGauge
 from limitpoint.dynamics.invariants import Drift, drift
+from limitpoint.dynamics.label_noise import LabelNoise, LabelNoiseModel
+from limitpoint.dynamics.noise_process import NoiseProcess
 from limitpoint.dynamics.null_space import null_space_drift
 from limitpoint.dynamics.optimisers import GD, SGD, Optimiser
 from limitpoint.dynamics.probes import Distance, NoiseTerm, Probe, StartTerm
 from limitpoint.dynamics.sgd_model import SGDModel
+from limitpoint.dynamics.spectrum import Spectrum, spectrum
 from limitpoint.dynamics.sweep import Sweep
 from limitpoint.dynamics.train import train
 from limitpoint.dynamics.train_many import train_many
@@ -20,6 +23,9 @@ __all__ = [
     "Distance",
     "Drift",
     "FitGauge",
+    "LabelNoise",
+    "LabelNoiseModel",
+    "NoiseProcess",
     "NoiseTerm",
     "Optimiser",
     "ParameterSpace",
@@ -27,6 +33,7 @@ __all__ = [
     "Probe",
     "SGDModel",
     "SampleSpace",
+    "Spectrum",
     "StartTerm",
     "Sweep",
     "Trajectory",
@@ -34,6 +41,7 @@ __all__ = [
     "flow",
     "null_space_drift",
     "simulate",
+    "spectrum",
     "train",
     "train_many",
 ]

@@ -9,6 +9,7 @@ from limitpoint.networks.growth import growth_times
 from limitpoint.networks.paired import Paired
 from limitpoint.networks.power import Power, SignedPower
 from limitpoint.networks.rank_one import RankOne
+from limitpoint.networks.relu import ReLU
 from limitpoint.networks.two_layer import TwoLayer
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Paired",
     "Power",
     "RankOne",
+    "ReLU",
     "SignedPower",
     "TwoLayer",
     "growth_times",

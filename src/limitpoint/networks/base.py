@@ -103,7 +103,16 @@ class Condition:
 
 
 class Network(ABC):
-    """A network that is linear in its input: `f(x) = ⟨β(θ), x⟩`."""
+    """A network; where it is linear in its input, `f(x) = ⟨β(θ), x⟩`, it has coefficients β."""
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the outputs are linear in the input: only then are there coefficients.
+
+        A network that is not gives its outputs instead, and coefficients of width 0. It can be
+        trained and followed in parameter space, and nothing else is known of it.
+        """
+        return True
 
     @property
     @abstractmethod
@@ -122,6 +131,17 @@ class Network(ABC):
     @abstractmethod
     def coef(self, layers: Sequence[Any]) -> Any:
         """Coefficients from layers; NumPy arrays and traced JAX arrays alike."""
+
+    def outputs(self, layers: Sequence[Any], X: Any) -> Any:
+        """Outputs for the samples in the rows of X, of the shape of y; traceable by JAX."""
+        return X @ self.coef(layers)
+
+    def smooth_outputs(self, layers: Sequence[Any], X: Any, size: float) -> Any:
+        """Outputs with kinks rounded off, for the flow; `size` is that of the layers' entries.
+
+        By default the outputs, which have none.
+        """
+        return self.outputs(layers, X)
 
     @abstractmethod
     def invariants(self, layers: Sequence[Float]) -> Float:

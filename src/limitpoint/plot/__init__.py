@@ -2,6 +2,7 @@
 
 from limitpoint.plot.files import check_format, save
 from limitpoint.plot.results import plot_limit, plot_path, plot_saddles, plot_trajectory
+from limitpoint.plot.spectra import plot_spectrum
 from limitpoint.plot.sweeps import plot_sweep
 
 __all__ = [
@@ -9,6 +10,7 @@ __all__ = [
     "plot_limit",
     "plot_path",
     "plot_saddles",
+    "plot_spectrum",
     "plot_sweep",
     "plot_trajectory",
     "save",

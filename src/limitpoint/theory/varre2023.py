@@ -87,6 +87,17 @@ def _conditions_scalar(problem: Problem) -> Sequence[Condition]:
     return (*_conditions(problem), single)
 
 
+def _conditions_noise(problem: Problem) -> Sequence[Condition]:
+    network, outputs = problem.network, problem.task.n_outputs
+    return (
+        Condition(
+            "two-layer network", isinstance(network, TwoLayer), None, f"the network is {network}"
+        ),
+        Condition("one output", outputs in (None, 1), None, f"y has shape {problem.task.y.shape}"),
+        finite_scale(problem),
+    )
+
+
 def _conditions_whitened(problem: Problem) -> Sequence[Condition]:
     return (*_conditions(problem), is_whitened(problem.task))
 
@@ -286,5 +297,22 @@ THEOREM_C_12 = register(
         concludes="law",
         rank=2,
         conditions=_conditions_whitened,
+    )
+)
+
+PROPOSITION_4_1 = register(
+    Theorem(
+        id="varre2023.proposition4.1",
+        citation=f"{CITATION}, Proposition 4.1, part (c) corrected",
+        statement=(
+            "Noise alone, dW = (dB)aᵀ, da = WᵀdB, makes E‖W‖² and E‖a‖² grow as e^{√d·t}, and aligns "
+            "the rows of W with a. As printed, the mean modulus of the commutator w_i aᵀ − a w_iᵀ "
+            "tends to 0; for d = 2 it tends to 0.4819·|det W(0)|, though the commutator itself "
+            "tends to 0 almost surely and its signed mean as e^{−t}; for d ≥ 4 it grows, and only "
+            "its size relative to ‖w_i‖‖a‖ decays. A model of large label noise, see NoiseProcess."
+        ),
+        concludes="model",
+        rank=1,
+        conditions=_conditions_noise,
     )
 )
