@@ -177,6 +177,11 @@ def test_every_network_is_read_back_exactly(tmp_path, name, given):
             lambda network, task: lp.Init.one_neuron(network, task, 1e-3, seed=5),
         ),
         (
+            'kind = "relu"\nwidths = [3, 2]',
+            'kind = "random"\nseed = 7',
+            lambda network, task: lp.Init.random(network, task, 1e-3, seed=7),
+        ),
+        (
             'kind = "two_layer"\nwidth = 3',
             'kind = "orthogonal"\nseed = 5\nperturbation = 0.1',
             lambda network, task: lp.Init.orthogonal(network, task, 1e-3, seed=5, perturbation=0.1),
@@ -192,6 +197,7 @@ def test_every_network_is_read_back_exactly(tmp_path, name, given):
         "balanced",
         "perturbed",
         "one neuron",
+        "relu",
         "orthogonal",
     ],
 )
@@ -228,6 +234,7 @@ def test_every_kind_of_network_and_start_has_a_test():
         "rank_one",
         "fully_connected",
         "two_layer",
+        "relu",
     }
     assert set(INITS) == {
         "random",
@@ -402,12 +409,12 @@ def test_read_array_from_the_working_folder(tmp_path, monkeypatch):
         (
             '"diagonal"',
             '"dense"',
-            r"\[network\] kind must be .* or 'two_layer'; it is 'dense'",
+            r"\[network\] kind must be .* or 'relu'; it is 'dense'",
         ),
         ('kind = "random"', "", r"\[init\] kind must be .*; it is None"),
         ('"random"', '"normal"', r"\[init\] kind must be 'random', .*; it is 'normal'"),
         ('"random"', '"layers"', r"\[init\] of kind 'layers' needs direction, a list of layers"),
-        ('"diagonal"', "[1]", r"\[network\] kind must be .* or 'two_layer'; it is \[1\]"),
+        ('"diagonal"', "[1]", r"\[network\] kind must be .* or 'relu'; it is \[1\]"),
         ('"diagonal"', '"paired"', "a paired network has no depth"),
         ('"random"', "2", r"\[init\] kind must be .*; it is 2"),
         ('"random"', '"shaped"', r"\[init\] of kind 'shaped' needs shape, a number in \(-1, 1\)"),

@@ -15,7 +15,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from limitpoint.arrays import Float, as_whole_number
-from limitpoint.errors import DataError
+from limitpoint.errors import DataError, InitError
 from limitpoint.init import Init
 from limitpoint.networks import Diagonal, Network
 from limitpoint.problem import Problem
@@ -218,7 +218,8 @@ class ImplicitBiasRegressor(_LinearRegressor):
         The network; None is `Diagonal(depth=2)`.
     scale
         Scale of the initialisation: 0 gives minimum ℓ1 (by saddle path), large values minimum ℓ2.
-        The start is all ones but for the last layer, which is zero.
+        The start is one from which the coefficients are zero, where the network has such: ones and
+        a last layer of zeros, ones that cancel, or orthonormal rows; else balanced layers.
     fit_intercept
         Centre the data first.
 
@@ -246,11 +247,21 @@ class ImplicitBiasRegressor(_LinearRegressor):
         centred, residual, X_mean, y_mean = _centre(dense, targets, self.fit_intercept)
         network = Diagonal(depth=2) if self.network is None else self.network
         task = Regression(centred, residual)
-        init = Init.zero_last(network, task, scale=self.scale)
+        init = _standard_start(network, task, self.scale)
         self.limit_ = predict(Problem(network, init, task))
         self.n_iter_ = self.limit_.iterations
         self._set_coef(self.limit_.coef, X_mean, y_mean)
         return self
+
+
+def _standard_start(network: Network, task: Regression, scale: float) -> Init:
+    """From coefficients of zero where the network has such a start, else balanced."""
+    for start in (Init.zero_last, Init.unbiased, Init.balanced):
+        try:
+            return start(network, task, scale)
+        except InitError:
+            continue
+    return Init.orthogonal(network, task, scale)
 
 
 def _centre(X: Any, y: Float, centre: bool) -> tuple[Any, Float, Float, float]:

@@ -7,9 +7,10 @@
 
     [network]
     kind = "diagonal"         # or "power", "signed_power", "paired", "rank_one", "fully_connected",
-                              # "two_layer"
+                              # "two_layer", "relu"
     depth = 2                 # not for "paired"; "rank_one" also has width = 10, "two_layer"
-                              # only that, "fully_connected" has widths = [10, 10] instead
+                              # only that, "fully_connected" and "relu" have
+                              # widths = [10, 10] instead
 
     [init]
     kind = "random"           # or "zero_last", "unbiased", "shaped", "balanced", "perturbed",
@@ -46,6 +47,7 @@ from limitpoint.networks import (
     Paired,
     Power,
     RankOne,
+    ReLU,
     SignedPower,
     TwoLayer,
 )
@@ -89,6 +91,7 @@ NETWORKS: dict[str, type[Network]] = {
     "rank_one": RankOne,
     "fully_connected": FullyConnected,
     "two_layer": TwoLayer,
+    "relu": ReLU,
 }
 
 

@@ -96,7 +96,7 @@ class TestErrors:
         with pytest.raises(NoTheoremApplies, match="the first layer alone meets the data"):
             lp.predict(problem, outer=1.0)
         run = lp.flow(problem, times=[0.0, 1.0])
-        with pytest.raises(ValueError, match="rank-one and fully connected"):
+        with pytest.raises(ValueError, match="rank-one, fully connected and two-layer"):
             null_space_drift(problem, run)
 
     @pytest.mark.parametrize("scale", [0.0, np.inf])

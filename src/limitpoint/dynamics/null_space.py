@@ -3,7 +3,8 @@
 import numpy as np
 
 from limitpoint.dynamics.trajectory import Trajectory
-from limitpoint.networks import CoupledNetwork
+from limitpoint.errors import NetworkError
+from limitpoint.networks import CoupledNetwork, TwoLayer
 from limitpoint.problem import Problem
 
 __all__ = ["null_space_drift"]
@@ -12,8 +13,8 @@ __all__ = ["null_space_drift"]
 def null_space_drift(problem: Problem, trajectory: Trajectory) -> float:
     """Largest `‖P_null (A(t) − A(0))‖` along a trajectory, relative to the largest `‖A(t)‖`.
 
-    A is the layer that meets the data: v₁ of a rank-one network, W₁ of a fully connected one. Zero
-    but for rounding under gradient flow, GD and SGD, at any step and batch.
+    A is the layer that meets the data: v₁ of a rank-one network, W₁ of a dense or two-layer one.
+    Zero but for rounding under gradient flow, GD, SGD and label noise, at any step and batch.
 
     Examples
     --------
@@ -25,8 +26,11 @@ def null_space_drift(problem: Problem, trajectory: Trajectory) -> float:
     True
     """
     layers = trajectory.layers
-    if not isinstance(problem.network, CoupledNetwork) or layers is None:
-        raise ValueError("the law is one of rank-one and fully connected networks' layers")
+    if not isinstance(problem.network, CoupledNetwork | TwoLayer) or layers is None:
+        raise NetworkError(
+            "the law is one of rank-one, fully connected and two-layer networks; "
+            f"the network is {problem.network}"
+        )
     first = layers[0].reshape(*layers[0].shape[:2], -1)
     _, values, rows = np.linalg.svd(problem.task.X, full_matrices=False)
     rows = rows[values > max(problem.task.X.shape) * np.finfo(np.float64).eps * values[0]]

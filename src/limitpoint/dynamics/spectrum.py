@@ -148,10 +148,17 @@ def spectrum(trajectory: Trajectory) -> Spectrum:
     return Spectrum(
         times=trajectory.times.copy(),
         layers=tuple(track(_matrices(layer)) for layer in layers),
-        coefs=track(_matrices(trajectory.coefs)),
+        coefs=_coef_values(trajectory),
         kind=trajectory.kind,
         steps=None if trajectory.steps is None else trajectory.steps.copy(),
     )
+
+
+def _coef_values(trajectory: Trajectory) -> Float:
+    """Those of the coefficients; none where the network has none."""
+    if trajectory.coef.size == 0:
+        return np.empty((len(trajectory.times), 0))
+    return track(_matrices(trajectory.coefs))
 
 
 def track(matrices: Float) -> Float:

@@ -37,7 +37,9 @@ def growth_times(network: Network, init: Init) -> GrowthTimes:
     if not isinstance(init, Init):
         raise InitError(f"init must be an Init, like Init.random(...); it is {init!r}")
     given = tuple(layer.shape for layer in init.direction)
-    any_task = Regression(np.ones((1, given[0][0])), [1.0])
+    # As many outputs as the last of several layers has columns.
+    outputs = given[-1][1:] if len(given) > 1 else ()
+    any_task = Regression(np.ones((1, given[0][0])), np.ones((1, *outputs)))
     wanted = network.layer_shapes(any_task)
     if given != wanted:
         raise InitError(

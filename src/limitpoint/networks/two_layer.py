@@ -57,6 +57,10 @@ class TwoLayer(Network):
             return first @ second
         return (first @ second[..., None])[..., 0]
 
+    def outer(self, layers: Sequence[Any]) -> Any:
+        """`W₂`, which W₁ is applied to."""
+        return layers[1]
+
     def invariants(self, layers: Sequence[Float]) -> Float:
         """The entries of `W₁ᵀW₁ − W₂W₂ᵀ`, one after the other."""
         first, second = layers

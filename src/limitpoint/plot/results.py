@@ -60,6 +60,8 @@ def plot_trajectory(
     of the trajectory as a dashed line: `bound=lp.convergence_bound(problem, trajectory.times)`.
     What is not finite is left out.
     """
+    if trajectory.coef.size == 0:
+        return _plot_loss(trajectory, bound)
     figure = new_figure((9, 8.5))
     values, logs, losses = figure.subplots(3, 1, sharex=True, height_ratios=(3, 2, 2))
     shape = trajectory.coef.shape
@@ -87,6 +89,25 @@ def plot_trajectory(
     values.set_title(trajectory.kind)
     values.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     logs.set_ylabel("log₁₀ |coefficient|")
+    _label_losses(losses, trajectory, moments)
+    return figure
+
+
+def _plot_loss(trajectory: Trajectory, bound: ArrayLike | None) -> Figure:
+    """The loss alone, of a network that has no coefficients."""
+    figure = new_figure((9, 4))
+    losses, shown = figure.subplots(), _shown(trajectory)
+    moments = _moments(trajectory)[shown]
+    losses.plot(moments, _drawable(trajectory.losses[shown]), color="black", **_point_if(moments))
+    if bound is not None:
+        _draw_bound(losses, trajectory, bound, shown)
+    losses.set_title(trajectory.kind)
+    _label_losses(losses, trajectory, moments)
+    return figure
+
+
+def _label_losses(losses: Axes, trajectory: Trajectory, moments: Float) -> None:
+    """Labels and scales of the axes of time and loss."""
     losses.set_ylabel("loss")
     losses.set_xlabel("time" if trajectory.steps is None else "step")
     if (trajectory.losses > 0).any():
@@ -96,7 +117,6 @@ def plot_trajectory(
         first = _first_move(trajectory)
         lead = min(LEAD, max(LEAST_LEAD, float(moments[-1]) / first))
         losses.set_xlim(first / lead, moments[-1] * 1.3)
-    return figure
 
 
 def plot_limit(limit: Limit) -> Figure:

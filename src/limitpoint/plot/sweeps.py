@@ -14,6 +14,8 @@ __all__ = ["plot_sweep"]
 
 # So many scales are named on their axis one by one.
 SCALES_NAMED = 8
+# Axes cannot be laid out for numbers beyond this.
+LARGEST_DRAWN = 1e100
 # Line style and marker of each optimiser; the colour is that of the scale.
 STYLES = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D"))
 
@@ -28,11 +30,13 @@ def plot_sweep(sweep: Sweep, probe: str | None = None) -> Figure:
     sweep
         From `train_many`.
     probe
-        The name of the probe to draw; by default the first.
+        The name of the probe to draw, or "loss"; by default the first probe. What is not finite is
+        left out.
     """
-    name = sweep.probes[0] if probe is None else probe
-    if name not in sweep.probes:
-        raise LimitpointError(f"probe must be one of {', '.join(sweep.probes)}; it is {probe!r}")
+    known = (*sweep.probes, "loss")
+    name = known[0] if probe is None else probe
+    if name not in known:
+        raise LimitpointError(f"probe must be one of {', '.join(known)}; it is {probe!r}")
     figure = new_figure((10.5, 4.2))
     ends, along = figure.subplots(1, 2, width_ratios=(1, 1.25))
     means, errors = _over_seeds(np.asarray(sweep.data[name].values))
@@ -77,7 +81,9 @@ def plot_sweep(sweep: Sweep, probe: str | None = None) -> Figure:
 
 
 def _over_seeds(values: Float) -> tuple[Float, Float]:
-    """Mean and standard error over the third axis."""
+    """Mean and standard error over the third axis; NaN where a run has diverged."""
+    with np.errstate(invalid="ignore"):
+        values = np.where(np.abs(values) < LARGEST_DRAWN, values, np.nan)
     count = values.shape[2]
     spread = (
         values.std(axis=2, ddof=1) / np.sqrt(count) if count > 1 else np.zeros_like(values[:, :, 0])

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from limitpoint.arrays import as_float_array
 from limitpoint.errors import InitError, NoTheoremApplies
-from limitpoint.networks import CoupledNetwork
+from limitpoint.networks import CoupledNetwork, TwoLayer
 from limitpoint.problem import Problem
 from limitpoint.status import Status
 from limitpoint.theory.atlas import Condition, Theorem, register
@@ -24,7 +24,7 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
     return (
         Condition(
             "the first layer alone meets the data",
-            isinstance(network, CoupledNetwork),
+            isinstance(network, CoupledNetwork | TwoLayer),
             None,
             f"the network is {network}",
         ),
@@ -38,19 +38,19 @@ def limit_given_outer(problem: Problem, outer: ArrayLike) -> Limit:
     Parameters
     ----------
     problem
-        With a rank-one or fully connected network.
+        With a rank-one, fully connected or two-layer network.
     outer
         `network.outer` of the layers at the end of any run of GD or SGD: for a rank-one network
-        the number ξ(∞), for a dense one the vector `W₂ ⋯ w_L`.
+        the number ξ(∞), for a dense one the vector `W₂ ⋯ w_L`, for a two-layer one W₂.
     """
     network, task = problem.network, problem.task
     failed = [condition for condition in _conditions(problem) if not condition.holds]
-    if failed or not isinstance(network, CoupledNetwork):
+    if failed or not isinstance(network, CoupledNetwork | TwoLayer):
         reasons = "; ".join(f"{condition.name}: {condition.detail}" for condition in failed)
         raise NoTheoremApplies(f"{LAW.id} does not apply ({reasons})")
     start = problem.init.layers
     shape = np.shape(network.outer(start))
-    given = as_float_array(outer, "outer", InitError, ndim=(0, 1))
+    given = as_float_array(outer, "outer", InitError, ndim=(0, 1, 2))
     if given.shape != shape:
         raise InitError(
             f"outer must be network.outer(layers) of the end, of shape {shape}; "
@@ -76,7 +76,7 @@ def limit_given_outer(problem: Problem, outer: ArrayLike) -> Limit:
         LAW,
         clocks=clocks,
         dual=found.data.sample_dual(found.data.rows @ clocks),
-        potential=0.5 * float(clocks @ clocks),
+        potential=0.5 * float(np.sum(clocks**2)),
         certificate=certificate,
         status=reached if certificate.ok else Status.NOT_CERTIFIED,
         iterations=0,
@@ -88,8 +88,9 @@ LAW = register(
         id="limitpoint.null_space_law",
         citation="limitpoint; the law behind Lyu and Zhu (2023), Figures 5 to 7",
         statement=(
-            "Gradient flow, GD and SGD of any step and batch keep P_null A(t) = P_null A(0), A the "
-            "layer that meets the data (v₁ of a rank-one network, W₁ of a dense one), P_null the "
+            "Gradient flow, GD, SGD and label noise of any step and batch keep P_null A(t) = "
+            "P_null A(0), A the layer that meets the data (v₁ of a rank-one network, W₁ of "
+            "others), P_null the "
             "projector on the null space of X. Proof: the gradient of any batch's loss in A is "
             "X_Bᵀ(…), whose columns lie in the row space of X; so no step changes P_null A. At "
             "interpolation P_row β = X⁺y, hence β(∞) = X⁺y + P_null A(0)·o(∞), o the product of "

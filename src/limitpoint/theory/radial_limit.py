@@ -49,7 +49,7 @@ class NullSpace:
         # Twice: the second pass removes what rounding left in the row space.
         kept = start - data.rows.T @ (data.rows @ start)
         kept = kept - data.rows.T @ (data.rows @ kept)
-        return cls(data, kept, data.target @ data.rows)
+        return cls(data, kept, data.rows.T @ data.target)
 
 
 def radial_limit(task: Regression, radial: RadialMap, theorem: Theorem) -> Limit:

@@ -44,8 +44,9 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
         A problem that some theorem covers.
     training
         Also train with this optimiser, and once more with half its step to learn how much of the
-        distance the step size explains. A noisy one (SGD) is judged by the law that noise obeys
-        too, `limitpoint.null_space_law`, which rank-one and fully connected networks have.
+        distance the step size explains. A noisy one (SGD, label noise) is judged by the law that
+        noise obeys too, `limitpoint.null_space_law`, which rank-one, fully connected and two-layer
+        networks have.
     steps
         Number of training steps (twice as many for the refined run).
 
@@ -103,7 +104,7 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
             f"{ACCUMULATION:g} rtol (1 + longest growth)",
         )
     )
-    if coupled:
+    if coupled or two_layers:
         checks.append(
             Check(
                 "parameter flow: null-space law",
@@ -127,11 +128,11 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
         notes += training_notes(problem, limit)
         run = train(problem, training, steps)
         if training.is_random:
-            checks += random_training_checks(problem, run)
+            checks += random_training_checks(problem, training, run)
         else:
             finer = train(problem, training.refined(), 2 * steps)
             checks += training_checks(problem, training, run, finer, scales)
-            if coupled:
+            if coupled or two_layers:
                 checks.append(law_check("training", problem, run, steps))
     return Verdict(problem, tuple(checks), limit, tuple(flows), run, notes)
 

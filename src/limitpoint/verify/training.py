@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from limitpoint.dynamics import Optimiser, Trajectory, drift, null_space_drift
+from limitpoint.dynamics import LabelNoise, Optimiser, Trajectory, drift, null_space_drift
 from limitpoint.errors import LimitpointError
-from limitpoint.networks import CoupledNetwork
+from limitpoint.networks import CoupledNetwork, TwoLayer
 from limitpoint.problem import Problem
 from limitpoint.sensitivity import EPS, SAFETY, Sensitivity
 from limitpoint.theory import Limit, predict
@@ -27,14 +27,17 @@ def law_check(name: str, problem: Problem, run: Trajectory, steps: int) -> Check
     )
 
 
-def random_training_checks(problem: Problem, run: Trajectory) -> list[Check]:
-    """A run with noise ends where the law says, given its own outer layers."""
+def random_training_checks(problem: Problem, optimiser: Optimiser, run: Trajectory) -> list[Check]:
+    """A run with noise ends where the law says, given its own outer layers.
+
+    With noise on the labels it never ends, and the law alone is checked.
+    """
     network, task = problem.network, problem.task
-    if not isinstance(network, CoupledNetwork) or run.layers is None:
+    if not isinstance(network, CoupledNetwork | TwoLayer) or run.layers is None:
         raise LimitpointError(
             f"verify cannot judge noisy training of {network}: what is predicted is the end of "
-            "the flow, and only rank-one and fully connected networks have a law that noise obeys. "
-            "Train by GD, or compare with train"
+            "the flow, and only rank-one, fully connected and two-layer networks have a law that "
+            "noise obeys. Train by GD, or compare with train"
         )
     misfit = Check(
         "training: misfit",
@@ -43,6 +46,8 @@ def random_training_checks(problem: Problem, run: Trajectory) -> list[Check]:
         f"else more steps are needed ({in_words(run)})",
     )
     law = law_check("training", problem, run, int(run.steps[-1]) if run.steps is not None else 0)
+    if isinstance(optimiser, LabelNoise):
+        return [law]
     if not np.isfinite(run.coef).all():
         return [misfit, law]
     outer = network.outer([layer[-1] for layer in run.layers])
