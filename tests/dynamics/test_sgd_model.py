@@ -174,8 +174,9 @@ def test_the_diffusion_against_sgd():
     modelled = modelled.states[:, -1]
     steps = round(time / optimiser.learning_rate)
     trained = lp.train_many(problem, [optimiser], steps, seeds=range(runs)).coefs[0, 0]
-    # A spread is known to 1/√(2·400) = 4 %; the model's own error is of the order of 1/m.
-    assert modelled.std(axis=0).mean() == pytest.approx(trained.std(axis=0).mean(), rel=1 / M)
+    # The model's own error is of the order of 1/m; each spread is known to 1/√(2·runs).
+    allowed = 1 / M + 5 / np.sqrt(runs)
+    assert modelled.std(axis=0).mean() == pytest.approx(trained.std(axis=0).mean(), rel=allowed)
     still = lp.flow(problem, times=[time]).coef
     one, two = modelled.mean(axis=0) - still, trained.mean(axis=0) - still
     assert one @ two > 0.8 * np.linalg.norm(one) * np.linalg.norm(two)

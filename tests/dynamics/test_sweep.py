@@ -230,7 +230,7 @@ class TestProbes:
         np.testing.assert_allclose(sweep.data["sum_of_moduli"][0, 0, 0], expected, rtol=1e-12)
 
     def test_without_integrand(self):
-        with pytest.raises(NotImplementedError, match="distance integrates nothing"):
+        with pytest.raises(TypeError, match="distance integrates nothing"):
             Distance(np.ones(N)).integrand(PROBLEMS["diagonal"], np.ones(N))
 
 

@@ -5,7 +5,12 @@ from limitpoint.dynamics.flow import ParameterSpace, SampleSpace, flow
 from limitpoint.dynamics.gauge import FitGauge
 from limitpoint.dynamics.invariants import Drift, drift
 from limitpoint.dynamics.label_noise import LabelNoise, LabelNoiseModel
-from limitpoint.dynamics.noise_process import NoiseProcess
+from limitpoint.dynamics.noise_process import (
+    NoiseProcess,
+    alignments,
+    commutator_norms,
+    commutators,
+)
 from limitpoint.dynamics.null_space import null_space_drift
 from limitpoint.dynamics.optimisers import GD, SGD, Optimiser
 from limitpoint.dynamics.probes import Distance, NoiseTerm, Probe, StartTerm
@@ -37,6 +42,9 @@ __all__ = [
     "StartTerm",
     "Sweep",
     "Trajectory",
+    "alignments",
+    "commutator_norms",
+    "commutators",
     "drift",
     "flow",
     "null_space_drift",

@@ -49,6 +49,10 @@ class Diffusion(ABC):
     def diffusion(self, state: Any) -> Any:
         """The matrix of the noise, dimension × noise_dimension."""
 
+    def kick(self, state: Any, increment: Any) -> Any:
+        """`diffusion(x) ΔW`; a model that has this without the matrix can say so."""
+        return self.diffusion(state) @ increment
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Paths:
@@ -157,19 +161,42 @@ def simulate(
     return Paths(times, states)
 
 
+class _Kicks(diffrax.AbstractTerm[Any, Any]):
+    """The noise of all paths at once, each with a key of its own."""
+
+    model: Diffusion
+    keys: jax.Array
+
+    def vf(self, t: Any, y: Any, args: Any) -> Any:
+        """The states: what the increments are multiplied by is not formed."""
+        return y
+
+    def contr(self, t0: Any, t1: Any, **kwargs: Any) -> Any:
+        """Increments of the Brownian motions, paths × noise_dimension."""
+
+        def of_one(key: jax.Array) -> Any:
+            motion = diffrax.UnsafeBrownianPath((self.model.noise_dimension,), key)
+            return motion.evaluate(t0, t1)
+
+        return jax.vmap(of_one)(self.keys)
+
+    def prod(self, vf: Any, control: Any) -> Any:
+        """`diffusion(x) ΔW` of every path."""
+        return jax.vmap(self.model.kick)(vf, control)
+
+
 # Compiling takes seconds; a model that is simulated again with other seeds is not compiled again.
 @lru_cache(maxsize=8)
 def _compiled(
     model: Diffusion, t_end: float, step: float, records: int
 ) -> Callable[[jax.Array], jax.Array]:
     """From keys to states, keys × records × dimension."""
-    start, moments = jnp.asarray(model.start), jnp.linspace(0.0, t_end, records)
+    moments = jnp.linspace(0.0, t_end, records)
 
-    def one_path(key: jax.Array) -> jax.Array:
-        noise = diffrax.UnsafeBrownianPath((model.noise_dimension,), key)
+    def all_paths(keys: jax.Array) -> jax.Array:
         terms: Any = diffrax.MultiTerm(
-            diffrax.ODETerm(lambda _t, state, _: model.drift(state)),
-            diffrax.ControlTerm(lambda _t, state, _: model.diffusion(state), noise),
+            diffrax.ODETerm(lambda _t, states, _: jax.vmap(model.drift)(states)),
+            _Kicks(model, keys),
         )
         found = diffrax.diffeqsolve(
             terms,
@@ -177,14 +204,13 @@ def _compiled(
             0.0,
             t_end,
             step,
-            start,
+            jnp.tile(jnp.asarray(model.start), (len(keys), 1)),
             saveat=diffrax.SaveAt(ts=moments),
             max_steps=None,
             adjoint=diffrax.ForwardMode(),
         )
         assert found.ys is not None, "states were asked for"
-        states: jax.Array = found.ys
-        return states
+        return jnp.swapaxes(found.ys, 0, 1)
 
-    compiled: Callable[[jax.Array], jax.Array] = jax.jit(jax.vmap(one_path))
+    compiled: Callable[[jax.Array], jax.Array] = jax.jit(all_paths)
     return compiled

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
 from limitpoint.dynamics.compress import Compressed
+from limitpoint.dynamics.fitting import loss_at
 from limitpoint.dynamics.optimisers import Layers, Optimiser, Step
 from limitpoint.dynamics.probes import Probe
 from limitpoint.networks import CoupledNetwork
@@ -19,8 +20,8 @@ from limitpoint.problem import Problem
 
 __all__ = ["Ends", "Ensemble"]
 
-# Random draws are handed over for so many samples at a time, 64 MB: a longer or wider sweep is
-# advanced in several calls of the same program.
+# So many random draws are handed over at a time, 64 MB of samples or 128 MB of noise: a longer or
+# wider sweep is advanced in several calls of the same program.
 DRAWS_AT_ONCE = 2**24
 
 Whole = NDArray[np.int64]
@@ -38,10 +39,13 @@ class Ends:
         Coefficients at the end.
     outers
         Products of all layers but the first at the end, where the network has such.
+    outputs
+        Outputs at the end, of the shape of y.
     """
 
     records: Float
     coefs: Float
+    outputs: Float
     outers: Float | None
 
 
@@ -92,11 +96,12 @@ class Ensemble:
     @cached_property
     def _advance(self) -> Any:
         """From the state before step `first` through all stops, with what is read off at each."""
-        pace, network = self.optimiser.time_per_step, self.small.problem.network
+        pace, problem = self.optimiser.time_per_step, self.small.problem
+        network, X = problem.network, problem.task.X
 
         def ends(layers: Layers) -> Any:
             outer = network.outer(layers) if isinstance(network, CoupledNetwork) else None
-            return network.coef(layers), outer
+            return network.coef(layers), network.outputs(layers, X), outer
 
         def advance(state: Any, layers: Any, draws: Any, first: Any, stops: Any) -> Any:
             starts = _over_runs(network.coef)(layers)
@@ -137,7 +142,7 @@ class Ensemble:
         inner = small.problem.network.coef(layers)
         coef, start = small.coef(inner), small.coef(start)
         totals = iter(integrals)
-        numbers = [small.problem.task.loss(inner)]
+        numbers = [loss_at(small.problem, layers)]
         for probe in self.probes:
             total = small.coef(next(totals)) if probe.integrates else None
             numbers.append(probe.value(self.problem, self.optimiser, start, coef, total))
@@ -155,9 +160,9 @@ class Ensemble:
         if not self.optimiser.is_random:
             yield 0, schedule, np.ones(len(schedule), dtype=bool), None
             return
-        n_samples = self.problem.task.n_samples
+        n_samples, outputs = self.problem.task.n_samples, self.problem.task.y.shape[1:]
         rules = [self.optimiser.with_seed(int(seed)) for seed in seeds]
-        drawn = self.optimiser.draws(n_samples, 0, 1)
+        drawn = self.optimiser.draws(n_samples, 0, 1, outputs)
         each = len(rules) * (1 if drawn is None else drawn.size)
         length = min(steps, max(DRAWS_AT_ONCE // each, 1))
         firsts = range(0, steps, length)
@@ -170,16 +175,17 @@ class Ensemble:
         for first, end, stops in zip(firsts, ends, within, strict=True):
             filled = np.concatenate([stops, np.full(most - len(stops), end)])
             draws = np.stack(
-                [np.asarray(rule.draws(n_samples, first, length)) for rule in rules], 1
+                [np.asarray(rule.draws(n_samples, first, length, outputs)) for rule in rules], 1
             )
             yield first, filled, np.arange(most) < len(stops), draws
 
-    def _ends(self, records: Float, coefs: Any, outers: Any) -> Ends:
+    def _ends(self, records: Float, coefs: Any, outputs: Any, outers: Any) -> Ends:
         """With the axes in the order in which they are handed on, in the problem's own features."""
         coefs = np.swapaxes(self.small.coef(np.asarray(coefs)), 0, 1)
         if outers is not None:
             outers = np.swapaxes(self.small.outer(np.asarray(outers)), 0, 1)
-        return Ends(np.moveaxis(records, (2, 1, 0), (0, 1, 2)), coefs, outers)
+        outputs = np.swapaxes(np.asarray(outputs), 0, 1)
+        return Ends(np.moveaxis(records, (2, 1, 0), (0, 1, 2)), coefs, outputs, outers)
 
 
 def _over_runs(function: Any) -> Any:

@@ -10,13 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import as_number, as_whole_number
+from limitpoint.arrays import as_positive, as_whole_number
+from limitpoint.dynamics.fitting import loss_at
 from limitpoint.errors import LimitpointError
 from limitpoint.problem import Problem
 
-__all__ = ["GD", "SGD", "Indices", "Layers", "Optimiser", "Step"]
+__all__ = ["GD", "SGD", "Draws", "Indices", "Layers", "Optimiser", "Step", "descend"]
 
 Layers = tuple[jax.Array, ...]
+Draws = NDArray[Any]
 Indices = NDArray[np.int32]
 Step = Callable[[Layers, Any], Layers]
 
@@ -55,10 +57,12 @@ class Optimiser(ABC):
         """The same rule with other draws; itself where nothing is drawn."""
         return self
 
-    def draws(self, n_samples: int, first: int, count: int) -> Indices | None:
+    def draws(
+        self, n_samples: int, first: int, count: int, outputs: tuple[int, ...] = ()
+    ) -> Draws | None:
         """What is drawn for `count` steps from step number `first` on; None where nothing is.
 
-        A function of the seed and the step number alone.
+        A function of the seed and the step number alone, for y of shape (n_samples, *outputs).
         """
         return None
 
@@ -73,7 +77,9 @@ class GD(Optimiser):
     learning_rate: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "learning_rate", _checked_rate(self.learning_rate))
+        object.__setattr__(
+            self, "learning_rate", as_positive(self.learning_rate, "learning_rate", LimitpointError)
+        )
 
     @property
     def time_per_step(self) -> float:
@@ -86,11 +92,10 @@ class GD(Optimiser):
 
     def stepper(self, problem: Problem) -> Step:
         """One step down the full gradient."""
-        task, network = problem.task, problem.network
-        gradient = jax.grad(lambda layers: task.loss(network.coef(layers)))
+        gradient = jax.grad(lambda layers: loss_at(problem, layers))
 
         def step(layers: Layers, _: Any) -> Layers:
-            return _descend(layers, gradient(layers), self.learning_rate)
+            return descend(layers, gradient(layers), self.learning_rate)
 
         return step
 
@@ -144,7 +149,9 @@ class SGD(Optimiser):
         if not isinstance(replacement, (bool, np.bool_)):
             raise LimitpointError(f"replacement must be True or False; it is {replacement!r}")
         size = as_whole_number(batch_size, 1, "batch_size", LimitpointError)
-        object.__setattr__(self, "learning_rate", _checked_rate(learning_rate))
+        object.__setattr__(
+            self, "learning_rate", as_positive(learning_rate, "learning_rate", LimitpointError)
+        )
         object.__setattr__(self, "batch_size", size)
         object.__setattr__(self, "replacement", bool(replacement))
         object.__setattr__(self, "seed", as_whole_number(seed, 0, "seed", LimitpointError))
@@ -181,17 +188,19 @@ class SGD(Optimiser):
         weight = 0.5 * task.loss_factor * task.n_samples / self.batch_size
 
         def batch_loss(layers: Layers, batch: jax.Array) -> Any:
-            residual = y[batch] - X[batch] @ network.coef(layers)
+            residual = y[batch] - network.outputs(layers, X[batch])
             return weight * (residual * residual).sum()
 
         gradient = jax.grad(batch_loss)
 
         def step(layers: Layers, batch: jax.Array) -> Layers:
-            return _descend(layers, gradient(layers, batch), self.learning_rate)
+            return descend(layers, gradient(layers, batch), self.learning_rate)
 
         return step
 
-    def draws(self, n_samples: int, first: int, count: int) -> Indices:
+    def draws(
+        self, n_samples: int, first: int, count: int, outputs: tuple[int, ...] = ()
+    ) -> Indices:
         """The samples of each step's batch, (count, batch_size)."""
         self._check_size(n_samples)
         per_epoch = max(n_samples // self.batch_size, 1)
@@ -222,13 +231,6 @@ class SGD(Optimiser):
             )
 
 
-def _checked_rate(value: float) -> float:
-    rule = "learning_rate must be a positive number"
-    rate = as_number(value, rule, LimitpointError)
-    if not (np.isfinite(rate) and rate > 0):
-        raise LimitpointError(f"{rule}; it is {rate}")
-    return rate
-
-
-def _descend(layers: Layers, slopes: Layers, rate: float) -> Layers:
+def descend(layers: Layers, slopes: Layers, rate: float) -> Layers:
+    """One step of this length against the slopes."""
     return tuple(layer - rate * slope for layer, slope in zip(layers, slopes, strict=True))

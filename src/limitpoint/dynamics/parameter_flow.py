@@ -1,7 +1,8 @@
 """The exact flow of the parameters themselves. Shares nothing with the mirror map.
 
 SciPy's LSODA integrates it rather than a Runge–Kutta method: on these flows it needs a tenth of
-the time of an implicit one, and explicit ones stop at the first slow tail.
+the time of an implicit one, and explicit ones stop at the first slow tail. The flow of a ReLU
+network slides along kinks; they are rounded off, and LSODA follows what is then stiff.
 """
 
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from limitpoint.arrays import Float
+from limitpoint.dynamics.fitting import gauged, gauged_task, loss_at, smooth_loss_at
 from limitpoint.dynamics.gauge import FitGauge
 from limitpoint.dynamics.integrate import EXPLICIT_SHARE, LARGEST_TRIAL, integrate
 from limitpoint.dynamics.trajectory import Trajectory
@@ -35,7 +37,9 @@ class _Chart:
     velocity: Callable[[Float], Float]
     jacobian: Callable[[Float], Float] | None  # None: too large
     coefs: Callable[[Float], Float]
-    noise: Callable[[Float], Float]  # errors of the coefficients that never decay
+    gauged: Callable[[Float], Float]  # coefficients, or outputs where there are none
+    noise: Callable[[Float], Float]  # errors of what is gauged that never decay
+    loss: Callable[[Float], float]
     signs_and_logs: Callable[[Float], tuple[Float | None, Float | None]]
     layers: Callable[[Float], tuple[Float, ...]]
     lower: Float | None = None  # bounds of the coefficients; None: not known
@@ -55,13 +59,13 @@ def flow_in_parameter_space(
     """Integrate in the network's growth coordinates where it has them, else in plain ones."""
     growth = problem.network.growth_coordinates(problem.init)
     chart = _plain_chart(problem, rtol) if growth is None else _growth_chart(problem, growth)
-    task = problem.task
-    gauge = FitGauge.of(task, chart.coefs(chart.start), chart.lower, chart.upper)
+    start = chart.gauged(chart.start)
+    gauge = FitGauge.of(gauged_task(problem), start, chart.lower, chart.upper)
     found = integrate(
         chart.velocity,
         chart.jacobian,
         chart.start,
-        misfit=lambda state: gauge.misfit(chart.coefs(state)),
+        misfit=lambda state: gauge.misfit(chart.gauged(state)),
         rounding=lambda state: gauge.rounding(chart.noise(state)),
         misfit_tolerance=misfit_tolerance,
         arrived=gauge.arrived,
@@ -71,19 +75,18 @@ def flow_in_parameter_space(
         atol=rtol * chart.unit,
         max_steps=max_steps,
     )
-    coefs = chart.coefs(found.states)
     signs, logs = chart.signs_and_logs(found.states)
     return Trajectory.build(
         kind="gradient flow in parameter space",
         status=found.status,
         times=_asked_for(times, found.times * chart.time_unit),
-        coefs=coefs,
-        losses=np.array([task.loss(coef) for coef in coefs]),
+        coefs=chart.coefs(found.states),
+        losses=np.array([chart.loss(state) for state in found.states]),
         signs=signs,
         logs=logs,
         layers=chart.layers(found.states),
         duals=chart.duals(found.states),
-        misfit=gauge.misfit(coefs[-1]),
+        misfit=gauge.misfit(chart.gauged(found.states[-1])),
     )
 
 
@@ -138,6 +141,8 @@ def _growth_chart(problem: Problem, growth: GrowthCoordinates) -> _Chart:
         velocity=velocity,
         jacobian=jacobian,
         coefs=lambda both: growth.coefs(both[..., :size]),
+        gauged=lambda both: growth.coefs(both[..., :size]),
+        loss=lambda both: float(task.loss(growth.coefs(both[:size]))),
         noise=lambda both: (
             EPS * np.abs(growth.times_gradient(each, both[:size])) @ (1.0 + np.abs(both[:size]))
         ),
@@ -152,8 +157,7 @@ def _growth_chart(problem: Problem, growth: GrowthCoordinates) -> _Chart:
 
 def _plain_chart(problem: Problem, rtol: float) -> _Chart:
     """The parameters as they are, differentiated by JAX."""
-    task, network = problem.task, problem.network
-    layers = problem.init.layers
+    network, layers = problem.network, problem.init.layers
     problem.init.check_products(network.degree)
     shapes = [layer.shape for layer in layers]
     cuts = np.cumsum([layer.size for layer in layers])[:-1]
@@ -166,10 +170,13 @@ def _plain_chart(problem: Problem, rtol: float) -> _Chart:
             for part, shape in zip(parts, shapes, strict=True)
         )
 
+    start = np.concatenate([np.ravel(layer) for layer in layers])
+    size = float(np.abs(start).max())
+
     def traced_loss(state: jax.Array) -> jax.Array:
         parts = jnp.split(state, cuts)
         shaped = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
-        loss: jax.Array = task.loss(network.coef(shaped))
+        loss: jax.Array = smooth_loss_at(problem, shaped, size)
         return loss
 
     gradient = jax.jit(jax.grad(traced_loss))
@@ -182,18 +189,29 @@ def _plain_chart(problem: Problem, rtol: float) -> _Chart:
 
         return negated
 
-    start = np.concatenate([np.ravel(layer) for layer in layers])
     solvable = start.size <= LARGEST_JACOBIAN
     # An explicit method keeps errors of its tolerance; else only rounding is left at the end.
     held = EPS if solvable else EXPLICIT_SHARE * rtol
+
+    def noise(state: Float) -> Float:
+        parts = split(state)
+        measured = gauged(problem, parts)
+        errors: Float = held * network.degree * np.abs(measured)
+        if not network.is_linear:
+            smooth = np.asarray(network.smooth_outputs(parts, problem.task.X, size))
+            errors += np.abs(smooth - measured)
+        return errors
+
     return _Chart(
         start=start,
         # Parameters start at the scale of the initialisation, and must be right relative to that.
-        unit=float(np.abs(start).max()),
+        unit=size,
         velocity=in_float64(gradient),
         jacobian=in_float64(hessian) if solvable else None,
         coefs=lambda states: np.asarray(network.coef(split(states))),
-        noise=lambda state: held * network.degree * np.abs(network.coef(split(state))),
+        gauged=lambda state: gauged(problem, split(state)),
+        noise=noise,
+        loss=lambda state: float(loss_at(problem, split(state))),
         signs_and_logs=lambda states: (None, None),
         layers=split,
     )

@@ -12,9 +12,10 @@ from rich.console import Group
 from limitpoint.arrays import Float, read_only
 from limitpoint.display import number, table, to_html, to_text
 from limitpoint.dynamics.ensemble import Ends
+from limitpoint.dynamics.fitting import gauge_of
 from limitpoint.dynamics.optimisers import Optimiser
 from limitpoint.dynamics.probes import Probe
-from limitpoint.dynamics.train import MISFIT_TOLERANCE, gauge_of
+from limitpoint.dynamics.train import MISFIT_TOLERANCE
 from limitpoint.problem import Problem
 from limitpoint.status import Status
 
@@ -186,6 +187,7 @@ def _dataset(
 
     records = stacked([end.records for end in ends])
     coefs = stacked([end.coefs for end in ends])
+    outputs = stacked([end.outputs for end in ends])
     features = ("feature", "output")[: coefs.ndim - 3]
     data = xr.Dataset(
         {
@@ -194,7 +196,7 @@ def _dataset(
                 for i, name in enumerate(("loss", *names))
             },
             "coef": ((*RUNS, *features), coefs),
-            "status": (RUNS, _statuses(problem, axes["scale"], coefs, records[..., -1, 0])),
+            "status": (RUNS, _statuses(problem, axes["scale"], outputs, records[..., -1, 0])),
         },
         coords={**axes, "feature": np.arange(coefs.shape[3])},
     )
@@ -205,15 +207,16 @@ def _dataset(
     return data
 
 
-def _statuses(problem: Problem, scales: Float, coefs: Float, losses: Float) -> NDArray[np.str_]:
+def _statuses(problem: Problem, scales: Float, outputs: Float, losses: Float) -> NDArray[np.str_]:
     """How each run ended, by name."""
     # What can be reached does not depend on the scale.
     init = problem.init.at_scale(float(scales[0]))
-    start = np.asarray(problem.network.coef(init.layers))
-    gauge = gauge_of(Problem(problem.network, init, problem.task), start)
+    gauge = gauge_of(Problem(problem.network, init, problem.task), init.layers)
     with np.errstate(over="ignore", invalid="ignore"):
-        fits = coefs.reshape(*losses.shape, -1) @ (gauge.basis.T @ problem.task.X).T
-        misfits = np.linalg.norm(fits - gauge.target, axis=-1)
+        # The axis of samples is the fourth, after those of the runs.
+        fits = np.moveaxis(np.tensordot(outputs, gauge.basis, axes=(losses.ndim, 0)), -1, 3)
+        gaps = (fits - gauge.target).reshape(*losses.shape, -1)
+        misfits = np.linalg.norm(gaps, axis=-1)
     arrived = misfits <= MISFIT_TOLERANCE * gauge.unit
     names = np.where(arrived, gauge.arrived.name, Status.REACHED_END.name)
     return np.where(np.isfinite(losses), names, Status.DIVERGED.name)

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from limitpoint.arrays import Float, as_whole_number
-from limitpoint.dynamics.gauge import FitGauge
+from limitpoint.dynamics.fitting import gauge_of, gauged, loss_at
 from limitpoint.dynamics.optimisers import Layers, Optimiser
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import LimitpointError
@@ -26,8 +26,9 @@ RECORDS = 200
 # Runs at least this long show a progress bar on a terminal, and move it this often.
 LONG_RUN = 200_000
 CHUNK = 50_000
-# Random draws are passed in for at most so many steps at a time.
+# Random draws are passed in for at most so many steps at a time, and so many bytes.
 DRAWN_CHUNK = 4096
+DRAWN_BYTES = 2**26
 # Training counts as converged when the data are fitted to this, relative.
 MISFIT_TOLERANCE = 1e-9
 
@@ -47,7 +48,8 @@ def train(
     problem
         Network, initialisation and task. The initial layers must be representable in float64.
     optimiser
-        For instance `GD(learning_rate=1e-2)` or `SGD(learning_rate=1e-2, batch_size=4)`.
+        For instance `GD(learning_rate=1e-2)`, `SGD(learning_rate=1e-2, batch_size=4)` or
+        `LabelNoise(learning_rate=1e-2, delta=0.1)`.
     steps
         Number of steps.
     record
@@ -85,7 +87,8 @@ def _run(
 ) -> list[Layers]:
     """Layers at every scheduled step, up to the first that is not finite."""
     step = optimiser.stepper(problem)
-    chunk = _chunk(optimiser, schedule)
+    outputs = problem.task.y.shape[1:]
+    chunk = _chunk(problem, optimiser, schedule)
 
     @jax.jit
     def advance(layers: Layers, draws: Any, first: int, last: int) -> Layers:
@@ -101,7 +104,7 @@ def _run(
         for first in range(int(previous), int(following), chunk):
             last = min(first + chunk, int(following))
             # As many draws in every call, used or not: the shape is compiled in.
-            draws = optimiser.draws(problem.task.n_samples, first, chunk)
+            draws = optimiser.draws(problem.task.n_samples, first, chunk, outputs)
             layers = advance(layers, draws, first, last)
             advance_bar(last - first)
         kept.append(layers)
@@ -110,11 +113,12 @@ def _run(
     return kept
 
 
-def _chunk(optimiser: Optimiser, schedule: NDArray[np.int64]) -> int:
+def _chunk(problem: Problem, optimiser: Optimiser, schedule: NDArray[np.int64]) -> int:
     """The number of steps of one compiled call; where they are drawn, no more than are used."""
-    if not optimiser.is_random:
+    one = optimiser.draws(problem.task.n_samples, 0, 1, problem.task.y.shape[1:])
+    if one is None:
         return CHUNK
-    return min(DRAWN_CHUNK, int(np.diff(schedule).max()))
+    return min(DRAWN_CHUNK, int(np.diff(schedule).max()), max(DRAWN_BYTES // one.nbytes, 1))
 
 
 def _as_trajectory(
@@ -123,15 +127,15 @@ def _as_trajectory(
     steps: NDArray[np.int64],
     layers: tuple[Float, ...],
 ) -> Trajectory:
-    task, network = problem.task, problem.network
+    records = [[layer[r] for layer in layers] for r in range(len(steps))]
     with np.errstate(over="ignore", invalid="ignore"):
-        coefs = np.stack([network.coef([layer[r] for layer in layers]) for r in range(len(steps))])
-        losses = np.array([task.loss(coef) for coef in coefs])
-    gauge = gauge_of(problem, coefs[0])
+        coefs = np.stack([problem.network.coef(record) for record in records])
+        losses = np.array([loss_at(problem, record) for record in records])
+    gauge = gauge_of(problem, records[0])
     if not np.isfinite(losses[-1]):
         status, misfit = Status.DIVERGED, np.inf
     else:
-        misfit = gauge.misfit(coefs[-1])
+        misfit = gauge.misfit(gauged(problem, records[-1]))
         status = gauge.arrived if misfit <= MISFIT_TOLERANCE else Status.REACHED_END
     return Trajectory.build(
         kind=f"training by {optimiser}",
@@ -143,14 +147,6 @@ def _as_trajectory(
         steps=steps,
         misfit=misfit,
     )
-
-
-def gauge_of(problem: Problem, start: Float) -> FitGauge:
-    """The best fit that training from these coefficients can reach."""
-    growth = problem.network.growth_coordinates(problem.init)
-    if growth is None:
-        return FitGauge.of(problem.task, start)
-    return FitGauge.of(problem.task, start, growth.lower, growth.upper)
 
 
 def check_optimiser(optimiser: Optimiser) -> None:

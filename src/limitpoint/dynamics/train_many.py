@@ -16,7 +16,7 @@ from limitpoint.dynamics.optimisers import Optimiser
 from limitpoint.dynamics.probes import Distance, Probe
 from limitpoint.dynamics.sweep import RESERVED, Sweep
 from limitpoint.dynamics.train import check_optimiser, record_schedule
-from limitpoint.errors import LimitpointError
+from limitpoint.errors import LimitpointError, NetworkError
 from limitpoint.problem import Problem
 
 __all__ = ["train_many"]
@@ -50,7 +50,8 @@ def train_many(
     seeds
         Seeds in place of the optimisers' own. Optimisers that draw nothing are run once for each
         scale, and the result is repeated along the seeds. Runs of the same seed see the same
-        batches at all scales, so that differences between scales are not blurred by sampling.
+        batches and noise at all scales, so that differences between scales are not blurred by
+        sampling.
     truth
         Coefficients β* to which the distance is recorded as well.
     probes
@@ -63,6 +64,8 @@ def train_many(
     -----
     Rank-one and dense networks are trained in the few directions that move, which is the same up
     to rounding: 40 samples of 100 features at width 100 need 41 + 2·2·(depth − 1) numbers.
+
+    Of a network without coefficients, like `ReLU`, only the loss is recorded.
 
     Examples
     --------
@@ -154,8 +157,10 @@ def _checked_probes(
 ) -> tuple[Probe, ...]:
     """The distances that are always recorded, and what was asked for."""
     task = problem.task
-    least: Float = np.asarray(np.linalg.lstsq(task.X, task.y, rcond=None)[0], dtype=np.float64)
-    recorded: list[Probe] = [Distance(least, name="distance_l2")]
+    recorded: list[Probe] = []
+    if problem.network.is_linear:
+        least: Float = np.asarray(np.linalg.lstsq(task.X, task.y, rcond=None)[0], dtype=np.float64)
+        recorded.append(Distance(least, name="distance_l2"))
     if truth is not None:
         point = as_float_array(truth, "truth", LimitpointError, ndim=(1, 2))
         recorded.append(Distance(point, name="distance_truth"))
@@ -166,6 +171,11 @@ def _checked_probes(
         if not isinstance(probe, Probe):
             raise LimitpointError(f"probes must hold probes, like StartTerm(); one is {probe!r}")
         recorded.append(probe)
+    if recorded and not problem.network.is_linear:
+        raise NetworkError(
+            f"{problem.network} has no coefficients; drop truth and probes, which are read from "
+            "coefficients"
+        )
     names = [probe.name for probe in recorded]
     for name in names:
         if name in RESERVED or names.count(name) > 1:

@@ -8,8 +8,8 @@ import numpy as np
 
 from limitpoint.arrays import Float
 from limitpoint.init import Init
-from limitpoint.mirror import GrowthTimes, MirrorMap, RadialMap
-from limitpoint.networks.base import GrowthCoordinates, Network
+from limitpoint.mirror import RadialMap
+from limitpoint.networks.without_clocks import WithoutClocks
 from limitpoint.tasks import Regression
 
 __all__ = ["BALANCE_TOLERANCE", "CoupledNetwork"]
@@ -20,33 +20,12 @@ __all__ = ["BALANCE_TOLERANCE", "CoupledNetwork"]
 BALANCE_TOLERANCE = 1e-12
 
 
-class CoupledNetwork(Network):
+class CoupledNetwork(WithoutClocks):
     """A network `β = (first layer)·(outer layers)`.
 
     Only the first layer meets the data, so that its gradient lies in the row space of X. No
     coefficient has a clock of its own.
     """
-
-    def mirror_map(self, init: Init) -> MirrorMap | None:
-        """None: the coefficients are driven together."""
-        return None
-
-    def layers_at(self, init: Init, clocks: Float) -> tuple[Float, ...] | None:
-        """None: there are no clocks."""
-        return None
-
-    def growth_times(self, init: Init) -> GrowthTimes | None:
-        """None: no coefficient grows on its own."""
-        return None
-
-    def growth_coordinates(self, init: Init) -> GrowthCoordinates | None:
-        """None: the layers are integrated as they are."""
-        return None
-
-    @property
-    def affine_at_zero(self) -> bool:
-        """No: balanced layers lie on a cone, which a gradient step leaves."""
-        return False
 
     @abstractmethod
     def outer(self, layers: Sequence[Any]) -> Any:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import Float, as_whole_number
-from limitpoint.errors import NetworkError
+from limitpoint.arrays import Float
 from limitpoint.init import Init
 from limitpoint.mirror import PowerRadius, RadialMap
 from limitpoint.networks.coupled import BALANCE_TOLERANCE, CoupledNetwork
 from limitpoint.networks.single_output import feature_shape
+from limitpoint.networks.widths import as_widths
 from limitpoint.tasks import Regression
 
 __all__ = ["FullyConnected"]
@@ -41,16 +41,7 @@ class FullyConnected(CoupledNetwork):
     widths: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        given = self.widths
-        if isinstance(given, (int, np.integer)):
-            given = (given,)
-        if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or not len(given):
-            raise NetworkError(
-                "widths must hold the number of neurons of each hidden layer, at least one; "
-                f"it is {self.widths!r}"
-            )
-        checked = tuple(as_whole_number(width, 1, "widths", NetworkError) for width in given)
-        object.__setattr__(self, "widths", checked)
+        object.__setattr__(self, "widths", as_widths(self.widths))
 
     @property
     def depth(self) -> int:

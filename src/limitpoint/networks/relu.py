@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import Float, as_whole_number
-from limitpoint.errors import NetworkError
-from limitpoint.init import Init
-from limitpoint.mirror import GrowthTimes, MirrorMap
-from limitpoint.networks.base import GrowthCoordinates, Network
+from limitpoint.arrays import Float
+from limitpoint.networks.widths import as_widths
+from limitpoint.networks.without_clocks import WithoutClocks
 from limitpoint.tasks import Regression
 
 __all__ = ["ReLU"]
@@ -22,7 +20,7 @@ ROUNDED_OFF = 1e-6
 
 
 @dataclass(frozen=True)
-class ReLU(Network):
+class ReLU(WithoutClocks):
     """A dense network of rectified linear units, `f(x) = w_Lᵀ σ(… σ(W₁ᵀx))`, `σ(z) = max(z, 0)`.
 
     It has no coefficients, and no theorem of the atlas is about it: `train`, `train_many` and the
@@ -41,7 +39,8 @@ class ReLU(Network):
     and where both sides of such a kink push towards it, trajectories slide along it (solutions in
     the sense of Filippov; with a few neurons and samples this is the rule). The flow is therefore
     that of a network whose kinks are rounded off, `σ(z) = (z + √(z² + ε²))/2`, with ε a millionth
-    of the inputs of a layer at the start: it is off by about as much, relative to the start.
+    of the inputs of a layer at the start: the flow is off by a few times as much. That is stiff
+    and needs a Jacobian: beyond 2000 parameters train with small steps instead.
 
     Examples
     --------
@@ -55,16 +54,7 @@ class ReLU(Network):
     widths: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        given = self.widths
-        if isinstance(given, (int, np.integer)):
-            given = (given,)
-        if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or not len(given):
-            raise NetworkError(
-                "widths must hold the number of neurons of each hidden layer, at least one; "
-                f"it is {self.widths!r}"
-            )
-        checked = tuple(as_whole_number(width, 1, "widths", NetworkError) for width in given)
-        object.__setattr__(self, "widths", checked)
+        object.__setattr__(self, "widths", as_widths(self.widths))
 
     @property
     def is_linear(self) -> bool:
@@ -121,27 +111,6 @@ class ReLU(Network):
             for before, after in pairwise([*matrices, columns])
         ]
         return np.moveaxis(np.concatenate(kept, axis=-1), -1, 0)
-
-    @property
-    def affine_at_zero(self) -> bool:
-        """No: balanced neurons lie on a cone, which a gradient step leaves."""
-        return False
-
-    def mirror_map(self, init: Init) -> MirrorMap | None:
-        """None: there are no coefficients."""
-        return None
-
-    def layers_at(self, init: Init, clocks: Float) -> tuple[Float, ...] | None:
-        """None: there are no clocks."""
-        return None
-
-    def growth_times(self, init: Init) -> GrowthTimes | None:
-        """None: there are no coefficients."""
-        return None
-
-    def growth_coordinates(self, init: Init) -> GrowthCoordinates | None:
-        """None: the layers are integrated as they are."""
-        return None
 
 
 def _read_out(hidden: Any, layers: Sequence[Any]) -> Any:

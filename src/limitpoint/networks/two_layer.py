@@ -8,16 +8,14 @@ import numpy as np
 
 from limitpoint.arrays import Float, as_whole_number
 from limitpoint.errors import NetworkError
-from limitpoint.init import Init
-from limitpoint.mirror import GrowthTimes, MirrorMap
-from limitpoint.networks.base import GrowthCoordinates, Network
+from limitpoint.networks.without_clocks import WithoutClocks
 from limitpoint.tasks import Regression
 
 __all__ = ["TwoLayer"]
 
 
 @dataclass(frozen=True)
-class TwoLayer(Network):
+class TwoLayer(WithoutClocks):
     """A two-layer linear network for vector regression: `β = W₁W₂`.
 
     Parameters
@@ -67,24 +65,3 @@ class TwoLayer(Network):
         columns = second if second.ndim == first.ndim else second[..., None]
         difference = np.swapaxes(first, -1, -2) @ first - columns @ np.swapaxes(columns, -1, -2)
         return np.moveaxis(difference.reshape(*difference.shape[:-2], -1), -1, 0)
-
-    @property
-    def affine_at_zero(self) -> bool:
-        """No: balanced layers lie on a cone, which a gradient step leaves."""
-        return False
-
-    def mirror_map(self, init: Init) -> MirrorMap | None:
-        """None: the coefficients are driven together."""
-        return None
-
-    def layers_at(self, init: Init, clocks: Float) -> tuple[Float, ...] | None:
-        """None: there are no clocks."""
-        return None
-
-    def growth_times(self, init: Init) -> GrowthTimes | None:
-        """None: singular values grow, not coefficients."""
-        return None
-
-    def growth_coordinates(self, init: Init) -> GrowthCoordinates | None:
-        """None: the layers are integrated as they are."""
-        return None

@@ -121,10 +121,9 @@ def predict(problem: Problem, *, outer: ArrayLike | None = None) -> Limit:
     problem
         Network, initialisation and task.
     outer
-        For a rank-one, fully connected or two-layer network: `network.outer(layers)` at the end of a
-        run of
-        GD or SGD. The limit is then where that run ends, whatever its step, batch and noise, if it
-        fits the data (`limitpoint.null_space_law`).
+        For a rank-one, fully connected or two-layer network: `network.outer(layers)` at the end of
+        a run of GD or SGD. The limit is then where that run ends, whatever its step, batch and
+        noise, if it fits the data (`limitpoint.null_space_law`).
 
     Returns
     -------

@@ -1,0 +1,57 @@
+"""Loss and fit of a network from its layers, whether it has coefficients or only outputs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from limitpoint.arrays import Float
+from limitpoint.dynamics.gauge import FitGauge
+from limitpoint.problem import Problem
+from limitpoint.tasks import Regression
+
+__all__ = ["gauge_of", "gauged", "gauged_task", "loss_at", "smooth_loss_at"]
+
+
+def loss_at(problem: Problem, layers: Sequence[Any], noise: Any = None) -> Any:
+    """The task's loss at these layers, with noise on the labels where given; traceable by JAX."""
+    task = problem.task
+    residual = task.y - problem.network.outputs(layers, task.X)
+    if noise is not None:
+        residual = residual + noise
+    return 0.5 * task.loss_factor * (residual * residual).sum()
+
+
+def smooth_loss_at(problem: Problem, layers: Sequence[Any], size: float) -> Any:
+    """The same with the network's kinks rounded off; `size` is that of the layers' entries."""
+    task = problem.task
+    residual = task.y - problem.network.smooth_outputs(layers, task.X, size)
+    return 0.5 * task.loss_factor * (residual * residual).sum()
+
+
+def gauged(problem: Problem, layers: Sequence[Any]) -> Float:
+    """What a gauge measures: coefficients, or outputs where the network has no coefficients."""
+    network = problem.network
+    if network.is_linear:
+        return np.asarray(network.coef(layers))
+    return np.asarray(network.outputs(layers, problem.task.X))
+
+
+def gauged_task(problem: Problem) -> Regression:
+    """The task whose coefficients are gauged; outputs are coefficients of the samples themselves.
+
+    What a network without coefficients can reach is not known, so that y itself is aimed at.
+    """
+    task = problem.task
+    if problem.network.is_linear:
+        return task
+    return Regression(np.eye(task.n_samples), task.y, task.loss_factor)
+
+
+def gauge_of(problem: Problem, layers: Sequence[Any]) -> FitGauge:
+    """The best fit that training from these layers can reach."""
+    task, start = gauged_task(problem), gauged(problem, layers)
+    growth = problem.network.growth_coordinates(problem.init)
+    if growth is None:
+        return FitGauge.of(task, start)
+    return FitGauge.of(task, start, growth.lower, growth.upper)
