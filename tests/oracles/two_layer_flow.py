@@ -145,20 +145,25 @@ def kkt_residual(X, first, second, gamma):
 def competitors(X, Y, first, second, count, seed):
     """Layers that fit the data too: anywhere, and at any distance from those given.
 
-    A random W₁ near the given one (1e-3 to 10 times its size away), coefficients X⁺Y and a part of
-    the null space of X, and W₂ that gives them, the part of it that W₁ does not see included.
+    Half of them have the given layers' neurons mixed, by an invertible matrix that W₂ undoes. The
+    others have a W₁ that is 1e-3 to 10 times its size away, coefficients X⁺Y with or without a part
+    in the null space of X, and a W₂ that gives them, with or without more of what W₁ does not see.
     """
     rng = np.random.default_rng(seed)
     columns, targets = second.reshape(len(second), -1), Y.reshape(len(Y), -1)
-    inverse = np.linalg.pinv(X)
+    width, inverse = len(columns), np.linalg.pinv(X)
     null = np.eye(X.shape[1]) - inverse @ X
     size = np.linalg.norm(first, 2)
-    for _ in range(count):
+    for i in range(count):
         step = 10.0 ** rng.uniform(-3, 1)
+        if i % 2:
+            mixed = np.eye(width) + step * rng.standard_normal((width, width)) / width
+            yield first @ mixed, np.linalg.solve(mixed, columns)
+            continue
         one = first + step * size * rng.standard_normal(first.shape) / np.sqrt(first.size)
         coef = inverse @ targets
         coef = coef + step * null @ rng.standard_normal(coef.shape) * rng.integers(2)
         back = np.linalg.pinv(one)
-        unseen = np.eye(len(columns)) - back @ one
+        unseen = np.eye(width) - back @ one
         drawn = step * rng.standard_normal(columns.shape) * rng.integers(2)
         yield one, back @ coef + unseen @ (columns + drawn)

@@ -10,7 +10,7 @@ from limitpoint.dynamics.parameter_flow import flow_in_parameter_space
 from limitpoint.dynamics.radial_flow import flow_in_row_space, safe_radial_map
 from limitpoint.dynamics.sample_flow import flow_in_sample_space
 from limitpoint.dynamics.trajectory import Trajectory
-from limitpoint.dynamics.two_layer_flow import flow_of_two_layers
+from limitpoint.dynamics.two_layer_flow import check_resolved, flow_of_two_layers
 from limitpoint.errors import InitError, LimitpointError
 from limitpoint.networks import TwoLayer
 from limitpoint.problem import Problem
@@ -90,6 +90,8 @@ def flow(
     mirror = problem.network.mirror_map(problem.init)
     radial = safe_radial_map(problem)
     two_layers = isinstance(problem.network, TwoLayer)
+    if two_layers:
+        check_resolved(problem)
     if space is None:
         mapped = radial is not None or (mirror is not None and mirror.resolved)
         space = SampleSpace() if mapped or two_layers else ParameterSpace()

@@ -15,6 +15,7 @@ __all__ = ["FitGauge"]
 RANGE_TOLERANCE = 1e-10
 # Matrix products add a few units of rounding to those of the state itself.
 ROUNDING_UNITS = 8.0
+EPS = float(np.finfo(np.float64).eps)
 # The fit within bounds is found to this, relative.
 BOUNDED_TOLERANCE = 1e-14
 # Coefficients nearer to a bound than this part of the largest are taken to be there; with the
@@ -62,6 +63,8 @@ class FitGauge:
         cut = max(columns.shape) * np.finfo(np.float64).eps * singular_values[0]
         basis = left[:, singular_values > cut]
         reachable = basis @ (basis.T @ task.y)
+        if np.linalg.norm(reachable) <= ROUNDING_UNITS * EPS * np.linalg.norm(task.y):
+            reachable = np.zeros_like(task.y)  # what is left is rounding
         if (movable & (np.isfinite(lower) | np.isfinite(upper))).any():
             bounded = _fit_within(columns, task.y, lower, upper)
             size = float(np.linalg.norm(reachable))

@@ -61,7 +61,7 @@ def integrate(
     t_end: float | None,
     times: Float | None,
     rtol: float,
-    atol: float,
+    atol: float | Float,
     max_steps: int,
 ) -> Integration:
     """Integrate an autonomous flow by LSODA (Adams where smooth, BDF where stiff).
@@ -87,8 +87,7 @@ def integrate(
         end = np.inf if last is None else max(last - clock.before, 0.0)
         settings: dict[str, Any] = {"first_step": first_step, "rtol": rtol, "atol": atol}
         if jacobian is None:
-            for name in ("rtol", "atol"):
-                settings[name] *= EXPLICIT_SHARE
+            settings |= {name: EXPLICIT_SHARE * settings[name] for name in ("rtol", "atol")}
             return DOP853(lambda _, state: velocity(state), 0.0, state, end, **settings)
         return LSODA(
             lambda _, state: velocity(state),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from limitpoint.arrays import Float, read_only
 from limitpoint.display import number, table, to_html, to_text
 from limitpoint.dynamics.trajectory import Trajectory
-from limitpoint.networks import CoupledNetwork, Network
+from limitpoint.networks import Network, WithoutClocks
 
 __all__ = ["Drift", "drift"]
 
@@ -145,6 +145,6 @@ def drift(network: Network, trajectory: Trajectory) -> Drift:
 
 def _largest_square(network: Network, layer: Float) -> float:
     """Of single entries, or of whole layers where the conserved quantities are sums over them."""
-    if not isinstance(network, CoupledNetwork):
+    if not isinstance(network, WithoutClocks):
         return float(np.max(layer**2))
     return float(np.max(np.sum(layer.reshape(len(layer), -1) ** 2, axis=-1)))

@@ -33,7 +33,7 @@ class _Chart:
     """The flow in some coordinates of parameter space."""
 
     start: Float
-    unit: float  # size of the state whose error is tolerated absolutely
+    unit: float | Float  # size of the state whose error is tolerated absolutely
     velocity: Callable[[Float], Float]
     jacobian: Callable[[Float], Float] | None  # None: too large
     coefs: Callable[[Float], Float]
@@ -204,8 +204,7 @@ def _plain_chart(problem: Problem, rtol: float) -> _Chart:
 
     return _Chart(
         start=start,
-        # Parameters start at the scale of the initialisation, and must be right relative to that.
-        unit=size,
+        unit=_units(problem, layers, size),
         velocity=in_float64(gradient),
         jacobian=in_float64(hessian) if solvable else None,
         coefs=lambda states: np.asarray(network.coef(split(states))),
@@ -214,4 +213,21 @@ def _plain_chart(problem: Problem, rtol: float) -> _Chart:
         loss=lambda state: float(loss_at(problem, split(state))),
         signs_and_logs=lambda states: (None, None),
         layers=split,
+    )
+
+
+def _units(problem: Problem, layers: tuple[Float, ...], size: float) -> Float:
+    """Each layer's own size at the start, relative to which its entries must be right.
+
+    One that starts at zero becomes as large as the others, or smaller where these are large: then
+    what it is multiplied by is given, and the product is as large as the coefficients.
+    """
+    task = problem.task
+    wanted = float(np.abs(np.linalg.lstsq(task.X, task.y, rcond=None)[0]).max())
+    with np.errstate(over="ignore", under="ignore"):
+        grown = wanted / size ** (problem.network.degree - 1) if size > 0 else 0.0
+    late = min(size, grown) if grown > 0 else size
+    own = [float(np.abs(layer).max(initial=0.0)) or late for layer in layers]
+    return np.concatenate(
+        [np.full(layer.size, unit) for layer, unit in zip(layers, own, strict=True)]
     )

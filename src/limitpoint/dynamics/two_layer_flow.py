@@ -16,13 +16,23 @@ from limitpoint.arrays import Float
 from limitpoint.dynamics.gauge import FitGauge
 from limitpoint.dynamics.integrate import EXPLICIT_SHARE, LARGEST_RECORD, LARGEST_TRIAL, integrate
 from limitpoint.dynamics.trajectory import Trajectory
+from limitpoint.errors import ScaleNotRepresentable
 from limitpoint.problem import Problem
 
-__all__ = ["flow_of_two_layers"]
+__all__ = ["check_resolved", "flow_of_two_layers"]
 
 EPS = float(np.finfo(np.float64).eps)
 # More numbers than this are integrated without a Jacobian.
 LARGEST_JACOBIAN = 2000
+# The smallest tolerance that the integrator can do.
+FINEST_RTOL = 1e-13
+# A coefficient matrix has as many directions as singular values above this, relative.
+RANK_TOLERANCE = 1e-8
+# Awake layers of size 1 hide dormant directions behind rounding of eps: these must start at least
+# this large, so that three digits of them are left when their turn comes.
+SMALLEST_DORMANT = 5e-13
+# Squares of the layers must be representable in any case.
+SMALLEST = 1e-150
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +79,25 @@ class _Reduced:
         one = states[..., : self.cut].reshape(*lead, *shapes[0])
         return one, states[..., self.cut :].reshape(*lead, *shapes[1])
 
+    @property
+    def units(self) -> Float:
+        """Sizes at which the state must be resolved.
+
+        A row of A at that of its start, since some never grow; C at that of its start, or of what
+        it becomes, `target/A` or as large as A, whichever is smaller.
+        """
+        a, c = self.start
+        largest = float(np.abs(a).max(initial=0.0)) or 1.0
+        rows = np.abs(a).max(axis=1, keepdims=True)
+        wanted = float(np.abs(self.target).max(initial=0.0)) / largest or largest
+        column = max(min(largest, wanted), float(np.abs(c).max(initial=0.0)))
+        return np.concatenate(
+            [
+                np.broadcast_to(np.where(rows > 0, rows, column), a.shape).ravel(),
+                np.full(c.size, column),
+            ]
+        )
+
     def velocity(self, state: Float) -> Float:
         a, c = self.parts(state)
         pull = self.pulls[:, None] * (self.target - a @ c)
@@ -105,6 +134,22 @@ class _Reduced:
         return coefs[..., 0] if self.vector else coefs
 
 
+def check_resolved(problem: Problem) -> None:
+    """Raise `ScaleNotRepresentable` where float64 would lose directions that are still dormant."""
+    problem.init.check_products(problem.network.degree)
+    size = max(float(np.abs(layer).max(initial=0.0)) for layer in problem.init.layers)
+    best = np.linalg.lstsq(problem.task.X, problem.task.y, rcond=None)[0]
+    values = np.linalg.svd(best.reshape(len(best), -1), compute_uv=False)
+    several = int((values > values[0] * RANK_TOLERANCE).sum()) > 1
+    least = SMALLEST_DORMANT * float(np.sqrt(values[0])) if several else SMALLEST
+    if 0 < size < least:
+        raise ScaleNotRepresentable(
+            f"at scale {problem.init.scale:g} (log_scale={problem.init.log_scale:.6g}) layers that "
+            f"have grown hide those that have not behind their rounding; use a scale above "
+            f"{least / size * problem.init.scale:.1g}, or exact_spectrum on whitened data"
+        )
+
+
 def flow_of_two_layers(
     problem: Problem,
     t_end: float | None,
@@ -114,7 +159,6 @@ def flow_of_two_layers(
     max_steps: int,
 ) -> Trajectory:
     """Integrate A and C; all layers follow from them."""
-    problem.init.check_products(problem.network.degree)
     reduced, task = _Reduced.of(problem), problem.task
     start = np.concatenate([part.ravel() for part in reduced.start])
     gauge = FitGauge.of(task, reduced.coefs(start))
@@ -122,6 +166,11 @@ def flow_of_two_layers(
     held = EPS
     if start.size > LARGEST_JACOBIAN:
         jacobian, held = None, EXPLICIT_SHARE * rtol
+    # Errors made while a direction is dormant grow with it: by the logarithm of its growth in all.
+    grown = max(float(np.abs(reduced.target).max(initial=0.0)), EPS) ** 0.5
+    size = float(np.abs(start).max(initial=0.0))
+    growth = max(float(np.log(grown / size)), 0.0) if size > 0 else 0.0
+    fine = max(rtol / (1.0 + growth), FINEST_RTOL)
     found = integrate(
         reduced.velocity,
         jacobian,
@@ -132,15 +181,15 @@ def flow_of_two_layers(
         arrived=gauge.arrived,
         t_end=t_end,
         times=times,
-        rtol=rtol,
-        # What never grows must be right relative to the start.
-        atol=rtol * float(np.abs(start).max(initial=0.0)),
+        rtol=fine,
+        atol=fine * reduced.units,
         max_steps=max_steps,
     )
     # The layers are larger than the state; of very wide ones fewer records are kept.
     numbers = sum(layer.size for layer in problem.init.direction)
-    most = len(found.times) if times is not None else max(LARGEST_RECORD // numbers, 2)
-    keep = np.unique(np.linspace(0, len(found.times) - 1, most).round().astype(int))
+    count = len(found.times)
+    most = count if times is not None else min(count, max(LARGEST_RECORD // numbers, 2))
+    keep = np.unique(np.linspace(0, count - 1, most).round().astype(int))
     states = found.states[keep]
     coefs = reduced.coefs(states)
     return Trajectory.build(
@@ -155,8 +204,9 @@ def flow_of_two_layers(
 
 
 def _span(first: Float, second: Float) -> Float:
-    """Orthonormal columns spanning both matrices' columns, each on its own scale."""
-    parts = [part / (float(np.linalg.norm(part)) or 1.0) for part in (first, second)]
-    left, values, _ = np.linalg.svd(np.concatenate(parts, axis=1), full_matrices=False)
+    """Orthonormal columns spanning both matrices' columns, each of these on its own scale."""
+    both = np.concatenate([first, second], axis=1)
+    sizes = np.linalg.norm(both, axis=0)
+    left, values, _ = np.linalg.svd(both / np.where(sizes > 0, sizes, 1.0), full_matrices=False)
     basis: Float = left[:, values > len(left) * EPS * (values[0] or 1.0)]
     return basis if basis.size else left[:, :1]

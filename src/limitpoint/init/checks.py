@@ -134,17 +134,19 @@ def stream_of(seed: int) -> np.random.Generator:
     return np.random.default_rng([BALANCED_STREAM, as_whole_number(seed, 0, "seed", InitError)])
 
 
-def scale_of_gamma(gamma: float | None, scale: float | None) -> tuple[float | None]:
+def scale_of_gamma(
+    gamma: float | None, scale: float | None, log_scale: float | None
+) -> float | None:
     """The scale `√(2γ)`, where γ is given."""
     if gamma is None:
-        return (scale,)
-    if scale is not None:
+        return scale
+    if scale is not None or log_scale is not None:
         raise InitError("give gamma, scale or log_scale, not two of them")
     rule = "gamma must be a number in [0, inf]"
     value = as_number(gamma, rule, InitError)
     if value < 0:
         raise InitError(f"{rule}; it is {gamma}")
-    return (math.sqrt(2 * value),)
+    return math.sqrt(2) * math.sqrt(value)
 
 
 def orthonormal_rows(count: int, length: int, rng: np.random.Generator) -> Float:

@@ -399,12 +399,15 @@ class Init:
                 f"orthogonal needs at least as many neurons as features, {features}; "
                 f"the width is {width}"
             )
-        size = as_number(perturbation, "perturbation must be a number", InitError)
+        rule = "perturbation must be a finite number"
+        size = as_number(perturbation, rule, InitError)
+        if not math.isfinite(size):
+            raise InitError(f"{rule}; it is {perturbation}")
         rng = stream_of(seed)
         rows = orthonormal_rows(features, width, rng)
         layers = [rows + size * rng.standard_normal(rows.shape)]
         layers.append(size * rng.standard_normal(shapes[1]))
-        return cls(layers, *scale_of_gamma(gamma, scale), log_scale=log_scale)
+        return cls(layers, scale_of_gamma(gamma, scale, log_scale), log_scale=log_scale)
 
     def at_scale(self, scale: float | None = None, *, log_scale: float | None = None) -> "Init":
         """The same direction at another scale."""
@@ -431,7 +434,8 @@ class Init:
             raise ScaleNotRepresentable(
                 "the initial layers cannot be held in float64 at "
                 f"log_scale={self.log_scale:.6g} (scale {self.scale:g}); "
-                "use the flow in sample space, or a scale between 1e-300 and 1e70"
+                "use a scale between 1e-300 and 1e70, or where the network has a mirror map the "
+                "flow in its coordinates, which is the default"
             )
         return tuple(read_only(self.scale * layer) for layer in self.direction)
 

@@ -11,6 +11,7 @@ from limitpoint.networks.power import Power, SignedPower
 from limitpoint.networks.rank_one import RankOne
 from limitpoint.networks.relu import ReLU
 from limitpoint.networks.two_layer import TwoLayer
+from limitpoint.networks.without_clocks import WithoutClocks
 
 __all__ = [
     "BALANCE_TOLERANCE",
@@ -27,5 +28,6 @@ __all__ = [
     "ReLU",
     "SignedPower",
     "TwoLayer",
+    "WithoutClocks",
     "growth_times",
 ]

@@ -13,6 +13,9 @@ from limitpoint.tasks import Regression
 
 __all__ = ["TwoLayer"]
 
+# Of the conserved matrix, width × width, at most so many columns are computed.
+COLUMNS = 64
+
 
 @dataclass(frozen=True)
 class TwoLayer(WithoutClocks):
@@ -60,8 +63,10 @@ class TwoLayer(WithoutClocks):
         return layers[1]
 
     def invariants(self, layers: Sequence[Float]) -> Float:
-        """The entries of `W₁ᵀW₁ − W₂W₂ᵀ`, one after the other."""
+        """The entries of `W₁ᵀW₁ − W₂W₂ᵀ`, one after the other; of wide layers the first columns."""
         first, second = layers
         columns = second if second.ndim == first.ndim else second[..., None]
-        difference = np.swapaxes(first, -1, -2) @ first - columns @ np.swapaxes(columns, -1, -2)
+        some = slice(COLUMNS)
+        difference = np.swapaxes(first, -1, -2) @ first[..., some]
+        difference = difference - columns @ np.swapaxes(columns[..., some, :], -1, -2)
         return np.moveaxis(difference.reshape(*difference.shape[:-2], -1), -1, 0)

@@ -9,6 +9,7 @@ from limitpoint.theory.rates import convergence_bound, two_layer_bounds
 from limitpoint.theory.riccati import JumpProcess
 from limitpoint.theory.scale_path import LimitPath, predict_path
 from limitpoint.theory.spectral_path import exact_spectrum, spectral_jumps
+from limitpoint.theory.varre2023 import is_whitened
 from limitpoint.theory.zhao2026 import saddles
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "convergence_bound",
     "exact_spectrum",
     "explain",
+    "is_whitened",
     "predict",
     "predict_path",
     "saddle_path",

@@ -40,15 +40,16 @@ def convergence_bound(problem: Problem, times: ArrayLike) -> Float:
     [0.5, 2.3e-05]
     """
     task, init = problem.task, problem.init
+    if not init.is_finite:
+        raise InitError("the bound needs a positive, finite scale: at 0 and infinity nothing moves")
     if isinstance(problem.network, TwoLayer):
         smallest: Float = np.minimum.reduce(list(two_layer_bounds(problem, times).values()))
         return smallest
     if not isinstance(problem.network, Diagonal):
         raise NoTheoremApplies(
-            f"the bound is known for diagonal networks; the network is {problem.network}"
+            "the bound is known for diagonal and two-layer networks; "
+            f"the network is {problem.network}"
         )
-    if not init.is_finite:
-        raise InitError("the bound needs a positive, finite scale: at 0 and infinity nothing moves")
     squares = np.sort(np.stack(init.direction) ** 2, axis=0)
     sigma = float(np.min(np.prod(squares[1:] - squares[0], axis=0)))
     data = whiten(task.X, task.y)

@@ -111,6 +111,7 @@ def _limit_at_zero(problem: Problem) -> Limit:
 
 
 def _limit_of(problem: Problem, theorem: Theorem) -> Limit:
+    problem.init.check_products(problem.network.degree)
     task, gamma = problem.task, imbalance_of(problem)
     data = whiten(task.X, task.y)
     coef: Float = data.rows.T @ data.target
@@ -143,7 +144,8 @@ def _layers(problem: Problem, coef: Float, gamma: float) -> tuple[Float, Float]:
     large = np.sqrt(reach + gamma)
     # √(s²+γ²) − γ without cancellation.
     small = np.divide(values, large, out=np.zeros_like(values), where=large > 0)
-    base = np.sqrt(2 * gamma)
+    # √(2γ), which float64 holds where it does not hold γ.
+    base = problem.init.scale * float(np.sqrt(np.mean(np.sum(first**2, axis=1))))
     hidden = left.T @ rows
     one: Float = (left * (large - base)) @ hidden + base * rows
     two: Float = hidden.T @ (small[:, None] * right)
@@ -198,7 +200,7 @@ THEOREM_3_1 = register(
             "σ(W₁)² = √(σ(β)²+γ²) + γ, σ(W₂)² = √(σ(β)²+γ²) − γ, the others of W₁ stay √(2γ): "
             "small γ gives a hidden layer of low rank. These relations hold at every time. The "
             "layers are determined up to a rotation of the hidden layer, on whitened data "
-            "entirely."
+            "entirely. Clocks and dual are those of the minimum-norm problem."
         ),
         concludes="limit",
         rank=30,

@@ -11,6 +11,8 @@ __all__ = ["Whitened", "whiten"]
 # y counts as out of reach when its relative distance from the range of X exceeds this: a tenth of
 # what a certificate tolerates, so that an answer is never certified against the wrong equation.
 RANGE_TOLERANCE = 1e-10
+# What lies in the range counts as nothing below this part of y: some roundings of it.
+ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,8 @@ def whiten(X: Float, y: Float) -> Whitened:
     rank = int((singular_values > cut).sum())
     left, singular_values, rows = left[:, :rank], singular_values[:rank], rows[:rank]
     inside = left.T @ y
+    if np.linalg.norm(inside) <= ROUNDING * np.linalg.norm(y):
+        inside = np.zeros_like(inside)  # y is orthogonal to the range of X
     outside = np.linalg.norm(y - left @ inside)
     return Whitened(
         rows=rows,
