@@ -182,6 +182,11 @@ def test_every_network_is_read_back_exactly(tmp_path, name, given):
             lambda network, task: lp.Init.random(network, task, 1e-3, seed=7),
         ),
         (
+            'kind = "convolutional"\nfilter_sizes = [1, 2]',
+            'kind = "random"\nseed = 7',
+            lambda network, task: lp.Init.random(network, task, 1e-3, seed=7),
+        ),
+        (
             'kind = "two_layer"\nwidth = 3',
             'kind = "orthogonal"\nseed = 5\nperturbation = 0.1',
             lambda network, task: lp.Init.orthogonal(network, task, 1e-3, seed=5, perturbation=0.1),
@@ -198,6 +203,7 @@ def test_every_network_is_read_back_exactly(tmp_path, name, given):
         "perturbed",
         "one neuron",
         "relu",
+        "convolutional",
         "orthogonal",
     ],
 )
@@ -235,6 +241,8 @@ def test_every_kind_of_network_and_start_has_a_test():
         "fully_connected",
         "two_layer",
         "relu",
+        "convolutional",
+        "matrix_product",
     }
     assert set(INITS) == {
         "random",
@@ -409,12 +417,12 @@ def test_read_array_from_the_working_folder(tmp_path, monkeypatch):
         (
             '"diagonal"',
             '"dense"',
-            r"\[network\] kind must be .* or 'relu'; it is 'dense'",
+            r"\[network\] kind must be .* or 'matrix_product'; it is 'dense'",
         ),
         ('kind = "random"', "", r"\[init\] kind must be .*; it is None"),
         ('"random"', '"normal"', r"\[init\] kind must be 'random', .*; it is 'normal'"),
         ('"random"', '"layers"', r"\[init\] of kind 'layers' needs direction, a list of layers"),
-        ('"diagonal"', "[1]", r"\[network\] kind must be .* or 'relu'; it is \[1\]"),
+        ('"diagonal"', "[1]", r"\[network\] kind must be .* or 'matrix_product'; it is \[1\]"),
         ('"diagonal"', '"paired"', "a paired network has no depth"),
         ('"random"', "2", r"\[init\] kind must be .*; it is 2"),
         ('"random"', '"shaped"', r"\[init\] of kind 'shaped' needs shape, a number in \(-1, 1\)"),
@@ -561,3 +569,14 @@ def test_saving_where_it_cannot_be_written(tmp_path):
     problem = lp.Problem(NETWORK, lp.Init.zero_last(NETWORK, TASK, 0.1), TASK)
     with pytest.raises(OSError, match="No such file"):
         lp.save_problem(problem, tmp_path / "none" / "problem.toml")
+
+
+def test_a_matrix_problem_comes_back_as_one_on_its_entries(tmp_path):
+    task = lp.MatrixSensing([[[1.0, 2.0], [0.5, -1.0]]], [1.0])
+    network = lp.MatrixProduct(depth=2)
+    problem = lp.Problem(network, lp.Init.random(network, task, 0.5, seed=0), task)
+    lp.save_problem(problem, tmp_path / "problem.toml")
+    again = lp.load_problem(tmp_path / "problem.toml")
+    assert again.network == network
+    one, two = (lp.train(p, lp.GD(0.1), 50).coef for p in (problem, again))
+    np.testing.assert_array_equal(one, two)

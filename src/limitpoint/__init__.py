@@ -36,16 +36,21 @@ from limitpoint.dynamics import (
     train_many,
 )
 from limitpoint.init import Init
+from limitpoint.matrix_sensing import MatrixSensing
 from limitpoint.mirror import GrowthTimes
 from limitpoint.networks import (
+    Convolutional,
     Diagonal,
     FullyConnected,
     General,
+    MatrixProduct,
+    OrthogonalTensor,
     Paired,
     Power,
     RankOne,
     ReLU,
     SignedPower,
+    Tensor,
     TwoLayer,
     growth_times,
 )
@@ -83,6 +88,7 @@ __all__ = [
     "Certificate",
     "Check",
     "Condition",
+    "Convolutional",
     "Diagonal",
     "Diffusion",
     "Distance",
@@ -96,9 +102,12 @@ __all__ = [
     "LabelNoiseModel",
     "Limit",
     "LimitPath",
+    "MatrixProduct",
+    "MatrixSensing",
     "NoiseProcess",
     "NoiseTerm",
     "Optimiser",
+    "OrthogonalTensor",
     "Paired",
     "ParameterSpace",
     "Paths",
@@ -117,6 +126,7 @@ __all__ = [
     "StartTerm",
     "Status",
     "Sweep",
+    "Tensor",
     "Theorem",
     "Trajectory",
     "TwoLayer",

@@ -7,10 +7,10 @@
 
     [network]
     kind = "diagonal"         # or "power", "signed_power", "paired", "rank_one", "fully_connected",
-                              # "two_layer", "relu"
+                              # "two_layer", "relu", "convolutional", "matrix_product"
     depth = 2                 # not for "paired"; "rank_one" also has width = 10, "two_layer"
                               # only that, "fully_connected" and "relu" have
-                              # widths = [10, 10] instead
+                              # widths = [10, 10] instead, "convolutional" filter_sizes = [2, 10]
 
     [init]
     kind = "random"           # or "zero_last", "unbiased", "shaped", "balanced", "perturbed",
@@ -41,8 +41,10 @@ from limitpoint.arrays import Float, as_float_array
 from limitpoint.errors import LimitpointError, NetworkError, ProblemFileError
 from limitpoint.init import Init
 from limitpoint.networks import (
+    Convolutional,
     Diagonal,
     FullyConnected,
+    MatrixProduct,
     Network,
     Paired,
     Power,
@@ -67,7 +69,7 @@ __all__ = [
 
 TABLES = {
     "task": {"X", "y", "loss_factor"},
-    "network": {"kind", "depth", "width", "widths"},
+    "network": {"kind", "depth", "width", "widths", "filter_sizes"},
     "init": {
         "kind",
         "seed",
@@ -92,6 +94,8 @@ NETWORKS: dict[str, type[Network]] = {
     "fully_connected": FullyConnected,
     "two_layer": TwoLayer,
     "relu": ReLU,
+    "convolutional": Convolutional,
+    "matrix_product": MatrixProduct,
 }
 
 

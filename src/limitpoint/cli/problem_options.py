@@ -39,6 +39,9 @@ Width = Annotated[
 Widths = Annotated[
     str | None, typer.Option(help="Hidden widths of a fully connected network, like 10,10.")
 ]
+Filters = Annotated[
+    str | None, typer.Option(help="Filter sizes of a convolutional network, like 2,10.")
+]
 Scale = Annotated[float | None, typer.Option(help="Scale of the initialisation (default 1).")]
 LogScale = Annotated[
     float | None, typer.Option(help="Natural logarithm of the scale, for scales below 1e-300.")
@@ -150,6 +153,7 @@ def _read_problem(
     depth: Depth = None,
     width: Width = None,
     widths: Widths = None,
+    filters: Filters = None,
     scale: Scale = None,
     log_scale: LogScale = None,
     norm: Norm = None,
@@ -190,6 +194,8 @@ def _network(name: str, options: dict[str, Any]) -> Network:
     }
     if "widths" in options:
         settings["widths"] = numbers(options["widths"], "widths", int)
+    if "filters" in options:
+        settings["filter_sizes"] = numbers(options["filters"], "filters", int)
     return make_network(kind, **settings)
 
 

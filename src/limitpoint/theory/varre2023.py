@@ -308,9 +308,10 @@ PROPOSITION_4_1 = register(
         citation=f"{CITATION}, Proposition 4.1, part (c) corrected",
         statement=(
             "Noise alone, dW = (dB)aᵀ, da = WᵀdB, makes E‖W‖² and E‖a‖² grow as e^{√d·t}, and "
-            "aligns the rows of W with a. As printed, the mean modulus of the commutator w_i aᵀ − a w_iᵀ "
-            "tends to 0; for d = 2 it tends to 0.4819·|det W(0)|, though the commutator itself "
-            "tends to 0 almost surely and its signed mean as e^{−t}; for d ≥ 4 it grows, and only "
+            "aligns the rows of W with a. As printed, the mean modulus of the commutator "
+            "w_i aᵀ − a w_iᵀ tends to 0; for d = 2 it tends to 0.4819·|det W(0)|, "
+            "though the commutator itself tends to 0 almost surely and its signed mean as "
+            "e^{−t}; for d ≥ 4 it grows, and only "
             "its size relative to ‖w_i‖‖a‖ decays. A model of large label noise, see NoiseProcess."
         ),
         concludes="model",
