@@ -1,4 +1,7 @@
-"""The flow of two-layer networks in the directions that move, against brute force."""
+"""The flow of two-layer networks in the directions that move, against brute force.
+
+One file, although long: one flow, and problems that its tests share.
+"""
 
 import dataclasses
 import json

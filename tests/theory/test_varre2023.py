@@ -1,4 +1,7 @@
-"""Varre et al.: limits of two-layer networks, layers included, against flows and by hand."""
+"""Varre et al.: limits of two-layer networks, layers included, against flows and by hand.
+
+One file, although long: one theorem, and problems that its tests share.
+"""
 
 import dataclasses
 import functools

@@ -1,4 +1,7 @@
-"""The initialisation: a direction, and how far along it the layers start."""
+"""The initialisation: a direction, and how far along it the layers start.
+
+One file, although long: the named starts are constructors of one class.
+"""
 
 import math
 from collections.abc import Iterable
