@@ -5,7 +5,7 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import azulay, noise, predict, saddle_path, scale_path, sgd_sweep
+from benchmarks import azulay, noise, predict, saddle_path, scale_path, sgd_sweep, two_layers
 from benchmarks.timing import machine
 
 
@@ -16,6 +16,7 @@ def main() -> int:
         *azulay.rows(),
         *saddle_path.rows(),
         *sgd_sweep.rows(),
+        *two_layers.rows(),
         *noise.rows(),
     ]
     table = Table(title=f"limitpoint against peers, one run\n{machine()}", title_justify="left")
