@@ -122,3 +122,10 @@ def test_sensitivity_by_finite_differences():
         # Central differences: h² ~ 1e-12 and eps/h ~ 1e-10.
         expected = (sides[0] - sides[1]) / (2 * step)
         np.testing.assert_allclose(gain @ direction, expected, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("network", [lp.RankOne(depth=6, width=2), lp.FullyConnected((2,) * 8)])
+def test_starts_that_hide_the_data_are_refused(network):
+    """β(0) of 1e27 and more beside targets of order one: no flow in float64 sees them."""
+    with pytest.raises(lp.errors.ScaleNotRepresentable, match="below the rounding of coefficients"):
+        lp.verify(lp.Problem(network, lp.Init.balanced(network, TASK, scale=1e3), TASK))

@@ -1,5 +1,6 @@
 """Integrate a stiff flow until it has converged, or to a given time."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -123,7 +124,10 @@ def integrate(
             # Near a pole steps become too short to be added to the time: count from here anew.
             clock.before += since
             solver, since = solver_from(state, gentle_step(state, stride)), 0.0
-        solver.step()
+        with warnings.catch_warnings():
+            # What the integrator has to say ends up in the status.
+            warnings.simplefilter("ignore", UserWarning)
+            solver.step()
         if solver.status == "failed" or not np.isfinite(solver.y).all():
             # Long steps on a plateau can end too far beyond it for the integrator to recover.
             if restarts >= MAX_RESTARTS or stride == 0.0:

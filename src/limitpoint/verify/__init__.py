@@ -12,13 +12,13 @@ from limitpoint.dynamics import (
     null_space_drift,
     train,
 )
-from limitpoint.errors import InitError
+from limitpoint.errors import InitError, ScaleNotRepresentable
 from limitpoint.networks import CoupledNetwork, TwoLayer
 from limitpoint.plateaus import compare_plateaus
 from limitpoint.problem import Problem
 from limitpoint.sensitivity import ACCUMULATION, EPS, SAFETY, Sensitivity, sensitivity_of
 from limitpoint.status import Status
-from limitpoint.theory import convergence_bound, explain, predict
+from limitpoint.theory import Limit, convergence_bound, explain, predict
 from limitpoint.verify.training import (
     law_check,
     random_training_checks,
@@ -30,6 +30,10 @@ from limitpoint.verify.two_layers import two_layer_bound_checks, two_layer_check
 from limitpoint.verify.verdict import Check, Verdict, certificate_checks, in_words
 
 __all__ = ["Check", "Verdict", "verify"]
+
+# Rounding of the coefficients that moves the fit by more than this part of the targets leaves
+# nothing to compare.
+LARGEST_HIDDEN = 1e-3
 
 
 def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 20_000) -> Verdict:
@@ -67,6 +71,7 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
     limit = predict(problem)
     if limit.status is Status.SADDLE:
         return verdict_on_trap(problem, limit)
+    _check_visible(problem, limit)
     scales = sensitivity_of(problem, limit)
     checks = certificate_checks(limit)
     flows: list[Trajectory] = []
@@ -135,6 +140,18 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
             if coupled or two_layers:
                 checks.append(law_check("training", problem, run, steps))
     return Verdict(problem, tuple(checks), limit, tuple(flows), run, notes)
+
+
+def _check_visible(problem: Problem, limit: Limit) -> None:
+    """Refuse starts so large that their rounding hides the data: no flow could be compared."""
+    task = problem.task
+    hidden = EPS * float(np.linalg.norm(np.abs(task.X) @ np.abs(limit.coef)))
+    if task.y.any() and hidden > LARGEST_HIDDEN * float(np.linalg.norm(task.y)):
+        raise ScaleNotRepresentable(
+            f"at scale {problem.init.scale:g} the data are below the rounding of coefficients of "
+            f"size {float(np.abs(limit.coef).max()):.1g}, so that no flow can be compared with the "
+            "limit; verify a smaller scale"
+        )
 
 
 def flow_checks(
