@@ -15,6 +15,9 @@ from tests.oracles.two_layer_mp import riccati
 import limitpoint as lp
 from limitpoint.errors import InitError, ScaleNotRepresentable
 
+# Brute force for every case: twenty seconds in all.
+pytestmark = pytest.mark.slow
+
 EPS = float(np.finfo(np.float64).eps)
 # The acceptance line: 100 times the integrators' tolerance of 1e-10, relative to the largest entry
 # of what is compared.

@@ -107,6 +107,7 @@ def errors(found, exact):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("scale", SCALES)
 class TestAgainst50Digits:

@@ -16,6 +16,9 @@ from limitpoint.init import Init
 from limitpoint.mirror import ExponentialMap
 from limitpoint.networks.general import General
 
+# Blocks are compiled and compared with precise arithmetic one by one: half a minute in all.
+pytestmark = pytest.mark.slow
+
 
 def polynomial(z):
     return 2 * z[0] * z[1] + (z @ z) * z[2]

@@ -19,7 +19,7 @@ SEED = 0
 PROBLEMS = 200
 # Of these sizes the flow takes a tenth of a second; depth 2 does at all sizes.
 COMPARED = 12
-AT_TINY_SCALES = 25
+AT_TINY_SCALES = 15
 SMALL = {"most_samples": 4, "most_features": 20}
 # Scales below those of the flow, for networks whose limit still depends on them.
 TINY_SCALES = (-30.0, -6.0)

@@ -10,7 +10,7 @@ import limitpoint as lp
 CERTIFIED = 1e-9
 # Of the distance to the end of the flow, relative to ‖β‖.
 AGREED = 1e-7
-PROBLEMS = 18
+PROBLEMS = 12
 
 
 def squares(block):

@@ -65,6 +65,7 @@ def predicted(problem):
     return limit
 
 
+@pytest.mark.slow
 @NETWORKS
 @pytest.mark.parametrize("depth", DEPTHS)
 class TestAgainstFlow:
