@@ -160,9 +160,10 @@ def test_the_mirror_variable_is_the_first_layer_as_long_as_balance_lasts():
 def test_the_diffusion_against_sgd():
     """Spread and mean of the coefficients on the way, and what the model misses.
 
-    Measured on three data sets: spreads within 4 %, shifts of the mean from the flow with cosines
-    of 0.88 to 0.96 and sizes within a factor of 1.7. The model shrinks the distance from minimum
-    norm too much every time: as the balance is lost, ξ grows less than it takes it to.
+    Measured here with 4000 runs: a spread 12 % above that of SGD, as large as the 1/m that the
+    model drops. On three data sets the shifts of the mean from the flow had cosines of 0.88 to 0.96
+    and sizes within a factor of 1.7, and the model shrank the distance from minimum norm too much
+    every time: as the balance is lost, ξ grows less than it takes it to.
     """
     rng = np.random.default_rng(3)
     data = rng.standard_normal((M, N))

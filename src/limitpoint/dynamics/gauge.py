@@ -6,6 +6,7 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 from limitpoint.arrays import Float
+from limitpoint.dynamics.row_space import RowSpace
 from limitpoint.status import Status
 from limitpoint.tasks import Regression
 
@@ -59,9 +60,7 @@ class FitGauge:
         upper = np.full(n, np.inf) if upper is None else upper
         movable = lower < upper
         columns = task.X * movable
-        left, singular_values, _ = np.linalg.svd(columns, full_matrices=False)
-        cut = max(columns.shape) * np.finfo(np.float64).eps * singular_values[0]
-        basis = left[:, singular_values > cut]
+        basis = RowSpace.of(columns).left
         reachable = basis @ (basis.T @ task.y)
         if np.linalg.norm(reachable) <= ROUNDING_UNITS * EPS * np.linalg.norm(task.y):
             reachable = np.zeros_like(task.y)  # what is left is rounding

@@ -11,7 +11,14 @@ from scipy.integrate import DOP853, LSODA, OdeSolver
 from limitpoint.arrays import Float
 from limitpoint.status import Status
 
-__all__ = ["EXPLICIT_SHARE", "LARGEST_RECORD", "LARGEST_TRIAL", "Integration", "integrate"]
+__all__ = [
+    "EXPLICIT_SHARE",
+    "LARGEST_JACOBIAN",
+    "LARGEST_RECORD",
+    "LARGEST_TRIAL",
+    "Integration",
+    "integrate",
+]
 
 # Coefficients and slopes are cut off here inside the integrator's trial steps only, so that a
 # trial far too long is rejected for its error instead of overflowing.
@@ -30,6 +37,9 @@ HOPELESS_STEPS = 2000
 LARGEST_ROUNDING = 1e-3
 
 
+# More numbers than this are integrated without a Jacobian: one factorisation of it would cost as
+# much as a whole explicit integration.
+LARGEST_JACOBIAN = 2000
 # An explicit method whose step is held by stability keeps its error at the tolerance instead of
 # letting it decay: it is given this part of it, so that the misfit can fall below the tolerance.
 EXPLICIT_SHARE = 1e-3

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from limitpoint.dynamics.row_space import RowSpace
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import NetworkError
 from limitpoint.networks import CoupledNetwork, TwoLayer
@@ -32,8 +33,7 @@ def null_space_drift(problem: Problem, trajectory: Trajectory) -> float:
             f"the network is {problem.network}"
         )
     first = layers[0].reshape(*layers[0].shape[:2], -1)
-    _, values, rows = np.linalg.svd(problem.task.X, full_matrices=False)
-    rows = rows[values > max(problem.task.X.shape) * np.finfo(np.float64).eps * values[0]]
+    rows = RowSpace.of(problem.task.X).rows
     with np.errstate(over="ignore", invalid="ignore"):  # a diverged run drifts without bound
         moved = first - first[:1]
         outside = moved - np.einsum("ri,rj,tjd->tid", rows, rows, moved, optimize=True)

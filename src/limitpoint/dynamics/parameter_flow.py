@@ -15,7 +15,7 @@ import numpy as np
 from limitpoint.arrays import Float
 from limitpoint.dynamics.fitting import gauged, gauged_task, loss_at, smooth_loss_at
 from limitpoint.dynamics.gauge import FitGauge
-from limitpoint.dynamics.integrate import EXPLICIT_SHARE, LARGEST_TRIAL, integrate
+from limitpoint.dynamics.integrate import EXPLICIT_SHARE, LARGEST_JACOBIAN, LARGEST_TRIAL, integrate
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.networks import GrowthCoordinates
 from limitpoint.problem import Problem
@@ -23,9 +23,6 @@ from limitpoint.problem import Problem
 __all__ = ["flow_in_parameter_space"]
 
 EPS = float(np.finfo(np.float64).eps)
-# More parameters than this are integrated without a Jacobian: one factorisation of it would cost
-# as much as a whole explicit integration.
-LARGEST_JACOBIAN = 2000
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ import numpy as np
 
 from limitpoint.arrays import Float
 from limitpoint.dynamics.integrate import LARGEST_TRIAL, Integration, integrate
+from limitpoint.dynamics.row_space import RowSpace
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.mirror import RadialMap
 from limitpoint.networks import CoupledNetwork
@@ -50,9 +51,8 @@ class _RowSpace:
     @classmethod
     def of(cls, problem: Problem, radial: RadialMap) -> "_RowSpace":
         task, start = problem.task, radial.start
-        left, values, rows = np.linalg.svd(task.X, full_matrices=False)
-        kept_values = values > max(task.X.shape) * EPS * values[0]
-        left, values, rows = left[:, kept_values], values[kept_values], rows[kept_values]
+        data = RowSpace.of(task.X)
+        left, values, rows = data.left, data.values, data.rows
         inside = left.T @ task.y
         outside = float(np.linalg.norm(task.y - left @ inside))
         null = start - rows.T @ (rows @ start)

@@ -14,7 +14,14 @@ import numpy as np
 
 from limitpoint.arrays import Float
 from limitpoint.dynamics.gauge import FitGauge
-from limitpoint.dynamics.integrate import EXPLICIT_SHARE, LARGEST_RECORD, LARGEST_TRIAL, integrate
+from limitpoint.dynamics.integrate import (
+    EXPLICIT_SHARE,
+    LARGEST_JACOBIAN,
+    LARGEST_RECORD,
+    LARGEST_TRIAL,
+    integrate,
+)
+from limitpoint.dynamics.row_space import RowSpace
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import ScaleNotRepresentable
 from limitpoint.problem import Problem
@@ -22,8 +29,6 @@ from limitpoint.problem import Problem
 __all__ = ["check_resolved", "flow_of_two_layers"]
 
 EPS = float(np.finfo(np.float64).eps)
-# More numbers than this are integrated without a Jacobian.
-LARGEST_JACOBIAN = 2000
 # The smallest tolerance that the integrator can do.
 FINEST_RTOL = 1e-13
 # A coefficient matrix has as many directions as singular values above this, relative.
@@ -51,9 +56,8 @@ class _Reduced:
     def of(cls, problem: Problem) -> "_Reduced":
         task = problem.task
         first, second = problem.init.layers
-        left, values, rows = np.linalg.svd(task.X, full_matrices=False)
-        kept = values > max(task.X.shape) * EPS * values[0]
-        left, values, rows = left[:, kept], values[kept], rows[kept]
+        data = RowSpace.of(task.X)
+        left, values, rows = data.left, data.values, data.rows
         outputs = task.y if task.y.ndim == 2 else task.y[:, None]
         second = second if second.ndim == 2 else second[:, None]
         met = rows @ first

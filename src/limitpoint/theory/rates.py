@@ -9,7 +9,7 @@ from limitpoint.networks import Diagonal, TwoLayer
 from limitpoint.problem import Problem
 from limitpoint.theory.conditions import finite_scale
 from limitpoint.theory.two_layer_rates import two_layer_exponential_bound, two_layer_mirror_bound
-from limitpoint.theory.varre2023 import orthonormal_start
+from limitpoint.theory.varre2023 import log_imbalance_of, orthonormal_start
 from limitpoint.theory.whitening import whiten
 
 __all__ = ["convergence_bound", "two_layer_bounds"]
@@ -76,9 +76,8 @@ def two_layer_bounds(problem: Problem, times: ArrayLike) -> dict[str, Float]:
     failed = [c for c in (*orthonormal_start(problem), finite_scale(problem)) if not c.holds]
     if failed:
         raise NoTheoremApplies(f"no bound is known: {failed[0].name} fails, {failed[0].detail}")
-    task, rows = problem.task, problem.init.direction[0]
-    log_gamma = 2 * problem.init.log_scale + float(np.log(0.5 * np.mean(np.sum(rows**2, axis=1))))
-    settings = {"log_gamma": log_gamma, "loss_factor": task.loss_factor}
+    task = problem.task
+    settings = {"log_gamma": log_imbalance_of(problem), "loss_factor": task.loss_factor}
     bounds = {"varre2023.lemmaC.6": two_layer_exponential_bound(task.X, task.y, times, **settings)}
     if task.n_outputs in (None, 1):
         bounds["varre2023.lemmaC.8"] = two_layer_mirror_bound(task.X, task.y, times, **settings)

@@ -13,7 +13,7 @@ from limitpoint.theory.riccati import (
     layer_singular_values,
     riccati_singular_values,
 )
-from limitpoint.theory.varre2023 import is_whitened, orthonormal_start
+from limitpoint.theory.varre2023 import is_whitened, log_imbalance_of, orthonormal_start
 from limitpoint.theory.whitening import whiten
 
 __all__ = ["exact_spectrum", "spectral_jumps"]
@@ -102,9 +102,8 @@ def _set_up(problem: Problem) -> tuple[float, np.ndarray, float]:
             raise NoTheoremApplies(
                 f"varre2023.theoremC.12 does not apply: {condition.name} fails, {condition.detail}"
             )
-    task, rows = problem.task, problem.init.direction[0]
+    task = problem.task
     data = whiten(task.X, task.y)
     coef = (data.rows.T @ data.target).reshape(task.n_features, -1)
-    log_gamma = 2 * problem.init.log_scale + float(np.log(0.5 * np.mean(np.sum(rows**2, axis=1))))
     curvature = task.loss_factor * float(data.singular_values[0]) ** 2
-    return log_gamma, np.linalg.svd(coef, compute_uv=False), curvature
+    return log_imbalance_of(problem), np.linalg.svd(coef, compute_uv=False), curvature

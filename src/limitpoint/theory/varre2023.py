@@ -18,9 +18,10 @@ from limitpoint.theory.certificate import Certificate, fit_residuals, relative, 
 from limitpoint.theory.conditions import finite_scale, scale_zero
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.radial_limit import limit_at
+from limitpoint.theory.spectral_potential import layer_potential
 from limitpoint.theory.whitening import whiten
 
-__all__ = ["imbalance_of", "is_whitened", "orthonormal_start"]
+__all__ = ["is_whitened", "log_imbalance_of", "orthonormal_start"]
 
 CITATION = "Varre et al. (2023), On the spectral bias of two-layer linear networks"
 # Rows count as orthonormal when their Gram matrix is the identity to this, relative: some thousand
@@ -28,11 +29,14 @@ CITATION = "Varre et al. (2023), On the spectral bias of two-layer linear networ
 ORTHONORMAL = 1e-12
 
 
-def imbalance_of(problem: Problem) -> float:
-    """γ, for a start from orthonormal rows: half the common squared norm of the rows of W₁(0)."""
-    first = problem.init.direction[0]
-    with np.errstate(under="ignore"):
-        return 0.5 * float(np.mean(np.sum(first**2, axis=1))) * problem.init.scale**2
+def log_imbalance_of(problem: Problem) -> float:
+    """`log γ`, for a start from orthonormal rows: γ is half the squared norm of a row of W₁(0)."""
+    return 2 * (problem.init.log_scale + float(np.log(_row_norm(problem)))) - float(np.log(2.0))
+
+
+def _row_norm(problem: Problem) -> float:
+    """The rows' common norm, at scale 1."""
+    return float(np.sqrt(np.mean(np.sum(problem.init.direction[0] ** 2, axis=1))))
 
 
 def orthonormal_start(problem: Problem) -> Sequence[Condition]:
@@ -112,7 +116,7 @@ def _limit_at_zero(problem: Problem) -> Limit:
 
 def _limit_of(problem: Problem, theorem: Theorem) -> Limit:
     problem.init.check_products(problem.network.degree)
-    task, gamma = problem.task, imbalance_of(problem)
+    task, gamma = problem.task, float(np.exp(log_imbalance_of(problem)))
     data = whiten(task.X, task.y)
     coef: Float = data.rows.T @ data.target
     first, second = _layers(problem, coef, gamma)
@@ -137,15 +141,15 @@ def _layers(problem: Problem, coef: Float, gamma: float) -> tuple[Float, Float]:
     `W₁ = (U(√w − √(2γ))Uᵀ + √(2γ)I)P`, `W₂ = PᵀU√v Vᵀ` with `w, v = √(s²+γ²) ± γ`; on whitened
     data, where singular vectors do not move, it is the limit itself.
     """
-    first = problem.init.direction[0]
-    rows = first / np.sqrt(np.mean(np.sum(first**2, axis=1)))
+    norm = _row_norm(problem)
+    rows = problem.init.direction[0] / norm
     left, values, right = np.linalg.svd(coef.reshape(len(coef), -1), full_matrices=False)
     reach = np.hypot(values, gamma)
     large = np.sqrt(reach + gamma)
     # √(s²+γ²) − γ without cancellation.
     small = np.divide(values, large, out=np.zeros_like(values), where=large > 0)
     # √(2γ), which float64 holds where it does not hold γ.
-    base = problem.init.scale * float(np.sqrt(np.mean(np.sum(first**2, axis=1))))
+    base = problem.init.scale * norm
     hidden = left.T @ rows
     one: Float = (left * (large - base)) @ hidden + base * rows
     two: Float = hidden.T @ (small[:, None] * right)
@@ -154,10 +158,9 @@ def _layers(problem: Problem, coef: Float, gamma: float) -> tuple[Float, Float]:
 
 def _potential(first: Float, second: Float, gamma: float) -> float:
     """`½‖W₂‖² + ½‖W₁‖² − γ log det(W₁W₁ᵀ)`."""
-    squares = 0.5 * float(np.sum(first**2) + np.sum(second**2))
     if gamma == 0.0:
-        return squares
-    return squares - 2 * gamma * float(np.sum(np.log(np.linalg.svd(first, compute_uv=False))))
+        return 0.5 * float(np.sum(first**2) + np.sum(second**2))
+    return layer_potential(first, second, gamma=gamma)
 
 
 def _certify(
@@ -171,8 +174,7 @@ def _certify(
       it, `W₁ − 2γ(W₁W₁ᵀ)⁻¹W₁ = αW₂ᵀ`, is W₁ᵀ's pre-image of the conserved quantities.
     """
     task, columns = problem.task, second.reshape(len(second), -1)
-    start = problem.init.direction[0]
-    rows = start / np.sqrt(np.mean(np.sum(start**2, axis=1)))
+    rows = problem.init.direction[0] / _row_norm(problem)
     one, two = float(np.linalg.norm(first)), float(np.linalg.norm(second))
     apart = float(np.linalg.norm(first @ columns - coef.reshape(len(coef), -1)))
     kept = first.T @ first - columns @ columns.T - 2 * gamma * (rows.T @ rows)
