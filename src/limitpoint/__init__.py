@@ -36,7 +36,6 @@ from limitpoint.dynamics import (
     train_many,
 )
 from limitpoint.init import Init
-from limitpoint.matrix_sensing import MatrixSensing
 from limitpoint.mirror import GrowthTimes
 from limitpoint.networks import (
     Convolutional,
@@ -57,7 +56,7 @@ from limitpoint.networks import (
 from limitpoint.problem import Problem
 from limitpoint.problem_file import load_problem, save_problem
 from limitpoint.status import Status
-from limitpoint.tasks import Regression
+from limitpoint.tasks import Classification, MatrixSensing, Regression, Separation, Task
 from limitpoint.theory import (
     Certificate,
     Condition,
@@ -87,6 +86,7 @@ __all__ = [
     "SGD",
     "Certificate",
     "Check",
+    "Classification",
     "Condition",
     "Convolutional",
     "Diagonal",
@@ -121,11 +121,13 @@ __all__ = [
     "Saddle",
     "SaddlePath",
     "SampleSpace",
+    "Separation",
     "SignedPower",
     "Spectrum",
     "StartTerm",
     "Status",
     "Sweep",
+    "Task",
     "Tensor",
     "Theorem",
     "Trajectory",

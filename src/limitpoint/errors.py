@@ -4,12 +4,15 @@ Every error names the argument, says what was wrong and what would be right.
 All of them are `ValueError`.
 """
 
+from typing import Any
+
 __all__ = [
     "DataError",
     "InitError",
     "LimitpointError",
     "NetworkError",
     "NoTheoremApplies",
+    "NotSeparable",
     "ProblemFileError",
     "ScaleNotRepresentable",
 ]
@@ -21,6 +24,23 @@ class LimitpointError(ValueError):
 
 class DataError(LimitpointError):
     """The data (X, y, loss_factor) cannot be used."""
+
+
+class NotSeparable(DataError):
+    """No hyperplane through the origin separates the classes.
+
+    Attributes
+    ----------
+    weights
+        The proof: numbers `μ_i ≥ 0`, one per sample, with `Σ μ_i y_i x_i = 0` and sum 1.
+    """
+
+    def __init__(self, message: str, weights: Any) -> None:
+        super().__init__(message)
+        self.weights = weights
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NotSeparable, (str(self), self.weights)
 
 
 class NetworkError(LimitpointError):

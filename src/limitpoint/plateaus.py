@@ -96,7 +96,7 @@ def compare_plateaus(problem: Problem) -> tuple[tuple[Plateau, ...], int]:
             break  # the flow failed before it got there
         saddle, coef = path.coefs[p], run.coefs[row]
         awake = np.abs(coef) > 0.5 * np.abs(saddle[saddle != 0]).min()
-        clocks = problem.task.X.T @ duals[row] / growth.unit
+        clocks = problem.regression.X.T @ duals[row] / growth.unit
         plateaus.append(
             Plateau(
                 number=p,
@@ -115,7 +115,7 @@ class _Expectation:
     """What the path and the scale predict for the middle of each plateau."""
 
     def __init__(self, problem: Problem, mirror: MirrorMap, path: SaddlePath, unit: float) -> None:
-        task = problem.task
+        task = problem.regression
         self._X = task.X
         self._mirror, self._path, self._unit = mirror, path, unit
         self._residuals = [task.y - task.X @ coef for coef in path.coefs]

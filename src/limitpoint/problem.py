@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from limitpoint.errors import DataError, InitError, NetworkError
 from limitpoint.init import Init
 from limitpoint.networks import Network
-from limitpoint.tasks import Regression
+from limitpoint.tasks import Classification, Regression, Task
 
 __all__ = ["Problem"]
 
@@ -25,14 +25,14 @@ class Problem:
 
     network: Network
     init: Init
-    task: Regression
+    task: Task
 
     def __post_init__(self) -> None:
         if not isinstance(self.network, Network):
             raise NetworkError(f"network must be like Diagonal(); it is {self.network!r}")
         if not isinstance(self.init, Init):
             raise InitError(f"init must be an Init, like Init.random(...); it is {self.init!r}")
-        if not isinstance(self.task, Regression):
+        if not isinstance(self.task, Task):
             raise DataError(f"task must be a task, like Regression(X, y); it is {self.task!r}")
         wanted = self.network.layer_shapes(self.task)
         given = tuple(layer.shape for layer in self.init.direction)
@@ -41,6 +41,22 @@ class Problem:
                 f"init has layers of shapes {given}; {self.network} on "
                 f"{self.task.n_features} features needs {wanted}"
             )
+
+    @property
+    def regression(self) -> Regression:
+        """The task, where only a regression will do."""
+        if not isinstance(self.task, Regression):
+            raise DataError(f"this is for a regression, like Regression(X, y); it is {self.task!r}")
+        return self.task
+
+    @property
+    def classification(self) -> Classification:
+        """The task, where only a classification will do."""
+        if not isinstance(self.task, Classification):
+            raise DataError(
+                f"this is for a classification, like Classification(X, y); it is {self.task!r}"
+            )
+        return self.task
 
     def __repr__(self) -> str:
         init = self.init

@@ -41,7 +41,7 @@ class Sensitivity(ABC):
     longest_growth: float
 
     def __init__(self, problem: Problem, limit: Limit, gauge: FitGauge) -> None:
-        self._task = problem.task
+        self._task = problem.regression
         self.limit = limit
         self.size = float(np.linalg.norm(limit.coef)) or 1.0
         self._range, self._target = gauge.basis, gauge.target
@@ -100,7 +100,7 @@ class _OwnClocks(Sensitivity):
     def __init__(self, problem: Problem, limit: Limit, mirror: MirrorMap) -> None:
         start = mirror.start_coefs()
         super().__init__(
-            problem, limit, FitGauge.of(problem.task, start, mirror.lower, mirror.upper)
+            problem, limit, FitGauge.of(problem.regression, start, mirror.lower, mirror.upper)
         )
         self._mirror = mirror
         # A coefficient that vanishes, or that float64 cannot hold, says nothing about accuracy.
@@ -140,7 +140,7 @@ class _Radial(Sensitivity):
 
     def __init__(self, problem: Problem, limit: Limit, radial: RadialMap) -> None:
         start = radial.coef(radial.start)
-        super().__init__(problem, limit, FitGauge.of(problem.task, start))
+        super().__init__(problem, limit, FitGauge.of(problem.regression, start))
         self._radial = radial
         sizes = [float(np.linalg.norm(coef)) for coef in (limit.coef, start)]
         seen = min(sizes) > 0
@@ -164,7 +164,7 @@ class _MinimumNorm(Sensitivity):
 
     def __init__(self, problem: Problem, limit: Limit) -> None:
         start = np.zeros_like(limit.coef)
-        super().__init__(problem, limit, FitGauge.of(problem.task, start))
+        super().__init__(problem, limit, FitGauge.of(problem.regression, start))
         # The layers grow from the size of the first to that of the limit's square root.
         sizes = (float(np.sqrt(self.size)), float(np.abs(problem.init.layers[0]).max()))
         self.longest_growth = abs(float(np.log(sizes[0]) - np.log(sizes[1])))

@@ -6,10 +6,15 @@ from enum import Enum
 class Status(Enum):
     """The end of a prediction, a flow or a training run; the value is the sentence."""
 
-    CONVERGED = "Converged: the data are fitted and the optimality conditions hold."
+    CONVERGED = "Converged: the data are fitted, or separated, and the optimality conditions hold."
     LEAST_SQUARES = (
         "Converged to the least-squares fit: no coefficients that can be reached fit y exactly "
         "(it is outside the range of the columns that can move, or signs or bounds forbid it)."
+    )
+    SEPARATED = (
+        "The data are separated by the margin that was asked for. The direction of the "
+        "coefficients goes on turning, ever more slowly: ask for a larger margin to see it nearer "
+        "to its limit."
     )
     DEGENERATE = (
         "The optimality conditions hold, but columns that tie are linearly dependent: other "
@@ -47,8 +52,8 @@ class Status(Enum):
 
     @property
     def ok(self) -> bool:
-        """Whether the limit was reached (exactly, or in the least-squares sense)."""
-        return self in (Status.CONVERGED, Status.LEAST_SQUARES)
+        """Whether the limit was reached, exactly or in the least-squares sense, or the margin."""
+        return self in (Status.CONVERGED, Status.LEAST_SQUARES, Status.SEPARATED)
 
     def __str__(self) -> str:
         return self.value

@@ -6,8 +6,8 @@ from tests.networks import multilinear_checks as checks
 from tests.oracles import tensor_forms as oracle
 
 import limitpoint as lp
+from limitpoint import MatrixSensing
 from limitpoint.errors import DataError, NetworkError
-from limitpoint.matrix_sensing import MatrixSensing
 from limitpoint.networks.matrix_product import MatrixProduct
 
 CASES = pytest.mark.parametrize(("side", "depth"), [(1, 2), (2, 2), (3, 2), (2, 3), (2, 4)])

@@ -84,7 +84,7 @@ def compress(problem: Problem) -> Compressed:
 
 def _rank_one(problem: Problem, network: RankOne) -> Compressed:
     first, *inner = problem.init.direction
-    features = _feature_basis(problem.task, first[:, None])
+    features = _feature_basis(problem.regression, first[:, None])
     layers = [_rotated(features, first)]
     for u, v in zip(inner[::2], inner[1::2], strict=True):
         plane = np.linalg.qr(np.stack([u, v], axis=1))[0] if network.width > 2 else None
@@ -96,7 +96,7 @@ def _rank_one(problem: Problem, network: RankOne) -> Compressed:
 def _dense(problem: Problem) -> Compressed:
     direction = problem.init.direction
     columns = [layer if layer.ndim == 2 else layer[:, None] for layer in direction]
-    features = _feature_basis(problem.task, _span(columns[0]))
+    features = _feature_basis(problem.regression, _span(columns[0]))
     # The directions between two layers, from either side, each layer on its own scale.
     between = [
         _span(np.concatenate([_normed(before.T), _normed(after)], axis=1))
@@ -115,7 +115,7 @@ def _dense(problem: Problem) -> Compressed:
 def _problem(
     problem: Problem, network: Any, layers: Sequence[Float], features: Float | None
 ) -> Problem:
-    task = problem.task
+    task = problem.regression
     if features is not None:
         task = Regression(task.X @ features, task.y, task.loss_factor)
     return Problem(network, Init(layers, log_scale=problem.init.log_scale), task)

@@ -16,17 +16,14 @@ __all__ = ["gauge_of", "gauged", "gauged_task", "loss_at", "smooth_loss_at"]
 def loss_at(problem: Problem, layers: Sequence[Any], noise: Any = None) -> Any:
     """The task's loss at these layers, with noise on the labels where given; traceable by JAX."""
     task = problem.task
-    residual = task.y - problem.network.outputs(layers, task.X)
-    if noise is not None:
-        residual = residual + noise
-    return 0.5 * task.loss_factor * (residual * residual).sum()
+    y = task.y if noise is None else task.y + noise
+    return task.loss_of_outputs(problem.network.outputs(layers, task.X), y)
 
 
 def smooth_loss_at(problem: Problem, layers: Sequence[Any], size: float) -> Any:
     """The same with the network's kinks rounded off; `size` is that of the layers' entries."""
     task = problem.task
-    residual = task.y - problem.network.smooth_outputs(layers, task.X, size)
-    return 0.5 * task.loss_factor * (residual * residual).sum()
+    return task.loss_of_outputs(problem.network.smooth_outputs(layers, task.X, size), task.y)
 
 
 def gauged(problem: Problem, layers: Sequence[Any]) -> Float:
@@ -42,7 +39,7 @@ def gauged_task(problem: Problem) -> Regression:
 
     What a network without coefficients can reach is not known, so that y itself is aimed at.
     """
-    task = problem.task
+    task = problem.regression
     if problem.network.is_linear:
         return task
     return Regression(np.eye(task.n_samples), task.y, task.loss_factor)

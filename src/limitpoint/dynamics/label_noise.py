@@ -153,7 +153,7 @@ class LabelNoiseModel(Diffusion):
     time_step: float = 1e-3
 
     def __post_init__(self) -> None:
-        network, task = self.problem.network, self.problem.task
+        network, task = self.problem.network, self.problem.regression
         if not isinstance(network, TwoLayer):
             raise NetworkError(
                 f"the model is one of two-layer networks, TwoLayer(); the network is {network}"
@@ -171,7 +171,7 @@ class LabelNoiseModel(Diffusion):
             raise LimitpointError(
                 f"the model is one of LabelNoise(learning_rate, delta); it is {optimiser!r}"
             )
-        rate, factor = optimiser.learning_rate, problem.task.loss_factor
+        rate, factor = optimiser.learning_rate, problem.regression.loss_factor
         return cls(problem, float(np.sqrt(rate)) * factor * optimiser.delta, rate)
 
     @property
@@ -182,7 +182,7 @@ class LabelNoiseModel(Diffusion):
     @property
     def noise_dimension(self) -> int:
         """One Brownian motion per sample."""
-        return self.problem.task.n_samples
+        return self.problem.regression.n_samples
 
     def split(self, states: Any) -> tuple[Any, Any]:
         """W (…, n, l) and a (…, l) from states."""
@@ -196,16 +196,16 @@ class LabelNoiseModel(Diffusion):
 
     def kick(self, state: Any, increment: Any) -> Any:
         """`s Xᵀ ΔB aᵀ` and `s WᵀXᵀ ΔB`."""
-        return self._moved(state, self.noise * (self.problem.task.X.T @ increment))
+        return self._moved(state, self.noise * (self.problem.regression.X.T @ increment))
 
     def diffusion(self, state: Any) -> Any:
         """The matrix of `kick`, (n·l + l) × m."""
-        each = self.noise * jnp.asarray(self.problem.task.X)
+        each = self.noise * jnp.asarray(self.problem.regression.X)
         return jax.vmap(lambda force: self._moved(state, force), out_axes=1)(each)
 
     def _pull(self, state: Any) -> Any:
         """`−∇_β L = κXᵀ(y − XWa)`."""
-        task = self.problem.task
+        task = self.problem.regression
         first, second = self.split(state)
         residual = task.y.ravel() - task.X @ (first @ second)
         return task.loss_factor * (task.X.T @ residual)

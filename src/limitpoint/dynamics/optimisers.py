@@ -185,11 +185,10 @@ class SGD(Optimiser):
         self._check_size(problem.task.n_samples)
         task, network = problem.task, problem.network
         X, y = jnp.asarray(task.X), jnp.asarray(task.y)
-        weight = 0.5 * task.loss_factor * task.n_samples / self.batch_size
+        weight = task.n_samples / self.batch_size
 
         def batch_loss(layers: Layers, batch: jax.Array) -> Any:
-            residual = y[batch] - network.outputs(layers, X[batch])
-            return weight * (residual * residual).sum()
+            return weight * task.loss_of_outputs(network.outputs(layers, X[batch]), y[batch])
 
         gradient = jax.grad(batch_loss)
 

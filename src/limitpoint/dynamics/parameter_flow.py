@@ -99,7 +99,7 @@ def _growth_chart(problem: Problem, growth: GrowthCoordinates) -> _Chart:
 
     The duals `∫(y − Xβ)dt`, in the reachable part of sample space, are integrated along with them.
     """
-    task, size = problem.task, growth.dimension
+    task, size = problem.regression, growth.dimension
     start_coefs = growth.coefs(np.zeros(size))
     basis = FitGauge.of(task, start_coefs, growth.lower, growth.upper).basis
     rows, target = basis.T @ task.X, basis.T @ task.y
@@ -195,7 +195,7 @@ def _plain_chart(problem: Problem, rtol: float) -> _Chart:
         measured = gauged(problem, parts)
         errors: Float = held * network.degree * np.abs(measured)
         if not network.is_linear:
-            smooth = np.asarray(network.smooth_outputs(parts, problem.task.X, size))
+            smooth = np.asarray(network.smooth_outputs(parts, problem.regression.X, size))
             errors += np.abs(smooth - measured)
         return errors
 
@@ -219,7 +219,7 @@ def _units(problem: Problem, layers: tuple[Float, ...], size: float) -> Float:
     One that starts at zero becomes as large as the others, or smaller where these are large: then
     what it is multiplied by is given, and the product is as large as the coefficients.
     """
-    task = problem.task
+    task = problem.regression
     wanted = float(np.abs(np.linalg.lstsq(task.X, task.y, rcond=None)[0]).max())
     with np.errstate(over="ignore", under="ignore"):
         grown = wanted / size ** (problem.network.degree - 1) if size > 0 else 0.0

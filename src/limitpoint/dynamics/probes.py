@@ -100,10 +100,10 @@ class Distance(Probe):
 
     def check(self, problem: Problem, optimiser: Optimiser) -> None:
         """Refuse a point of another shape than the coefficients."""
-        if self.to.shape != problem.task.coef_shape:
+        if self.to.shape != problem.regression.coef_shape:
             raise LimitpointError(
                 f"the point of the probe {self.name!r} must have the shape of the coefficients, "
-                f"{problem.task.coef_shape}; it has {self.to.shape}"
+                f"{problem.regression.coef_shape}; it has {self.to.shape}"
             )
 
 
@@ -196,7 +196,7 @@ class NoiseTerm(Probe):
     def integrand(self, problem: Problem, coef: Any) -> Any:
         """`L(β) ‖β‖^e tr(P⊥(β)XᵀX) β`; 0 at β = 0."""
         exponent = 3 * _lambda(problem) - 2 if self.exponent is None else self.exponent
-        X, residual = problem.task.X, problem.task.residual(coef)
+        X, residual = problem.regression.X, problem.regression.residual(coef)
         square = coef @ coef
         fitted = X @ coef
         trace = float(np.sum(X**2)) - fitted @ fitted / _nonzero(square)
@@ -209,7 +209,7 @@ class NoiseTerm(Probe):
         """`(2λη/(mb)) βᵀ` times the integral, in units of the mean loss."""
         if not isinstance(optimiser, SGD):
             return jnp.zeros(())
-        task = problem.task
+        task = problem.regression
         unit = 0.5 * task.loss_factor * task.n_samples
         rate = unit * optimiser.learning_rate
         factor = 2 * _lambda(problem) * rate / (task.n_samples * optimiser.batch_size)

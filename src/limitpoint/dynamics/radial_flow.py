@@ -50,7 +50,7 @@ class _RowSpace:
 
     @classmethod
     def of(cls, problem: Problem, radial: RadialMap) -> "_RowSpace":
-        task, start = problem.task, radial.start
+        task, start = problem.regression, radial.start
         data = RowSpace.of(task.X)
         left, values, rows = data.left, data.values, data.rows
         inside = left.T @ task.y
@@ -137,7 +137,7 @@ def flow_in_row_space(
     # Times of order scale^(2 − degree), and squares of the first layer, must be representable.
     problem.init.check_clocks(max(problem.network.degree, SQUARES))
     space = _RowSpace.of(problem, radial)
-    task, network = problem.task, problem.network
+    task, network = problem.regression, problem.network
     if not isinstance(network, CoupledNetwork):
         raise TypeError(f"{network} has no first layer that alone meets the data")
     size = len(space.start)

@@ -26,7 +26,7 @@ def flow_in_sample_space(
     max_steps: int,
 ) -> Trajectory:
     """Integrate the duals in an orthonormal basis of the reachable part of sample space."""
-    task = problem.task
+    task = problem.regression
     gauge = FitGauge.of(task, mirror.start_coefs(), mirror.lower, mirror.upper)
     # Outside the range of X the residual never changes and pulls no coefficient; what ν does there
     # is left out of the state (it would grow for ever).

@@ -81,7 +81,7 @@ class SGDModel(Diffusion):
     @property
     def noise_dimension(self) -> int:
         """One Brownian motion per sample."""
-        return self.problem.task.n_samples
+        return self.problem.regression.n_samples
 
     @property
     def time_step(self) -> float:
@@ -101,7 +101,7 @@ class SGDModel(Diffusion):
     @property
     def noise_level(self) -> float:
         """`κ²η/(mb)`, the factor of every effect of the noise."""
-        task = self.problem.task
+        task = self.problem.regression
         factor = 0.5 * task.loss_factor * task.n_samples
         return (
             factor**2 * self.optimiser.learning_rate / (task.n_samples * self.optimiser.batch_size)
@@ -109,12 +109,12 @@ class SGDModel(Diffusion):
 
     def mean_square(self, coef: Any) -> Any:
         """`ℓ`, the mean of the squared residuals."""
-        residual = self.problem.task.residual(coef)
+        residual = self.problem.regression.residual(coef)
         return (residual * residual).mean()
 
     def gradient_drift(self, coef: Any) -> Any:
         """`loss_factor · ξ² H Xᵀ(y − Xβ)`: the flow of a balanced network."""
-        task = self.problem.task
+        task = self.problem.regression
         pull = task.loss_factor * (task.X.T @ task.residual(coef))
         return self._multiplied(coef, pull)
 
@@ -123,7 +123,7 @@ class SGDModel(Diffusion):
 
         `8(L−1)(κ²η/(mb)) ℓ ‖β‖^e (I + ½(2L−3) ββᵀ/‖β‖²) XᵀXβ`, `e = 4λ − 2` unless given.
         """
-        X = self.problem.task.X
+        X = self.problem.regression.X
         power = 4 * self.exponent - 2 if exponent is None else exponent
         square = (coef * coef).sum()
         force = X.T @ (X @ coef)
@@ -149,7 +149,7 @@ class SGDModel(Diffusion):
 
     def trace_across(self, coef: Any) -> Any:
         """`tr(P_⊥XᵀX) = ‖X‖² − ‖Xβ‖²/‖β‖²`."""
-        X = self.problem.task.X
+        X = self.problem.regression.X
         fitted = X @ coef
         return (X * X).sum() - (fitted * fitted).sum() / (coef * coef).sum()
 
@@ -160,7 +160,7 @@ class SGDModel(Diffusion):
     def diffusion(self, coef: Any) -> Any:
         """`2κξ²√(ηℓ/(mb)) H Xᵀ`, n × m."""
         size = 2 * (self.noise_level * self.mean_square(coef)) ** 0.5
-        return size * self._multiplied(coef, self.problem.task.X.T)
+        return size * self._multiplied(coef, self.problem.regression.X.T)
 
     def _multiplied(self, coef: Any, force: Any) -> Any:
         """`ξ² H` times a vector or the columns of a matrix."""

@@ -211,7 +211,7 @@ def _statuses(problem: Problem, scales: Float, outputs: Float, losses: Float) ->
     """How each run ended, by name."""
     # What can be reached does not depend on the scale.
     init = problem.init.at_scale(float(scales[0]))
-    gauge = gauge_of(Problem(problem.network, init, problem.task), init.layers)
+    gauge = gauge_of(Problem(problem.network, init, problem.regression), init.layers)
     with np.errstate(over="ignore", invalid="ignore"):
         # The axis of samples is the fourth, after those of the runs.
         fits = np.moveaxis(np.tensordot(outputs, gauge.basis, axes=(losses.ndim, 0)), -1, 3)

@@ -156,7 +156,7 @@ def _checked_probes(
     probes: Iterable[Probe] | None,
 ) -> tuple[Probe, ...]:
     """The distances that are always recorded, and what was asked for."""
-    task = problem.task
+    task = problem.regression
     recorded: list[Probe] = []
     if problem.network.is_linear:
         least: Float = np.asarray(np.linalg.lstsq(task.X, task.y, rcond=None)[0], dtype=np.float64)

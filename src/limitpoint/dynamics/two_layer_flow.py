@@ -54,7 +54,7 @@ class _Reduced:
 
     @classmethod
     def of(cls, problem: Problem) -> "_Reduced":
-        task = problem.task
+        task = problem.regression
         first, second = problem.init.layers
         data = RowSpace.of(task.X)
         left, values, rows = data.left, data.values, data.rows
@@ -142,7 +142,7 @@ def check_resolved(problem: Problem) -> None:
     """Raise `ScaleNotRepresentable` where float64 would lose directions that are still dormant."""
     problem.init.check_products(problem.network.degree)
     size = max(float(np.abs(layer).max(initial=0.0)) for layer in problem.init.layers)
-    best = np.linalg.lstsq(problem.task.X, problem.task.y, rcond=None)[0]
+    best = np.linalg.lstsq(problem.regression.X, problem.regression.y, rcond=None)[0]
     values = np.linalg.svd(best.reshape(len(best), -1), compute_uv=False)
     several = int((values > values[0] * RANK_TOLERANCE).sum()) > 1
     least = SMALLEST_DORMANT * float(np.sqrt(values[0])) if several else SMALLEST
@@ -163,7 +163,7 @@ def flow_of_two_layers(
     max_steps: int,
 ) -> Trajectory:
     """Integrate A and C; all layers follow from them."""
-    reduced, task = _Reduced.of(problem), problem.task
+    reduced, task = _Reduced.of(problem), problem.regression
     start = np.concatenate([part.ravel() for part in reduced.start])
     gauge = FitGauge.of(task, reduced.coefs(start))
     jacobian: Callable[[Float], Float] | None = reduced.jacobian

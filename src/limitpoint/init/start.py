@@ -30,7 +30,7 @@ from limitpoint.init.checks import (
 
 if TYPE_CHECKING:
     from limitpoint.networks import Network
-    from limitpoint.tasks import Regression
+    from limitpoint.tasks import Task
 
 __all__ = ["Init"]
 
@@ -92,7 +92,7 @@ class Init:
     def random(
         cls,
         network: "Network",
-        task: "Regression",
+        task: "Task",
         scale: float | None = None,
         *,
         seed: int,
@@ -107,7 +107,7 @@ class Init:
     def zero_last(
         cls,
         network: "Network",
-        task: "Regression",
+        task: "Task",
         scale: float | None = None,
         *,
         direction: ArrayLike | None = None,
@@ -137,7 +137,7 @@ class Init:
     def unbiased(
         cls,
         network: "Network",
-        task: "Regression",
+        task: "Task",
         scale: float | None = None,
         *,
         direction: ArrayLike | None = None,
@@ -174,7 +174,7 @@ class Init:
     def shaped(
         cls,
         network: "Network",
-        task: "Regression",
+        task: "Task",
         scale: float | None = None,
         *,
         shape: ArrayLike,
@@ -228,7 +228,7 @@ class Init:
     def balanced(
         cls,
         network: "Network",
-        task: "Regression",
+        task: "Task",
         scale: float | None = None,
         *,
         norm: float | None = None,
@@ -269,7 +269,7 @@ class Init:
     def perturbed(
         cls,
         network: "Network",
-        task: "Regression",
+        task: "Task",
         scale: float | None = None,
         *,
         imbalance: float,
@@ -325,7 +325,7 @@ class Init:
     def one_neuron(
         cls,
         network: "Network",
-        task: "Regression",
+        task: "Task",
         scale: float | None = None,
         *,
         seed: int = 0,
@@ -364,7 +364,7 @@ class Init:
     def orthogonal(
         cls,
         network: "Network",
-        task: "Regression",
+        task: "Task",
         scale: float | None = None,
         *,
         gamma: float | None = None,

@@ -10,7 +10,7 @@ import numpy as np
 from limitpoint.arrays import Float
 from limitpoint.init import Init
 from limitpoint.mirror import GrowthTimes, MirrorMap
-from limitpoint.tasks import Regression
+from limitpoint.tasks import Task
 
 __all__ = ["Condition", "GrowthCoordinates", "Network"]
 
@@ -125,7 +125,7 @@ class Network(ABC):
         return True
 
     @abstractmethod
-    def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
+    def layer_shapes(self, task: Task) -> tuple[tuple[int, ...], ...]:
         """The shape of every layer for this task, or `NetworkError` if the two do not fit."""
 
     @abstractmethod

@@ -12,7 +12,7 @@ from limitpoint.arrays import Float, as_whole_number
 from limitpoint.errors import NetworkError
 from limitpoint.networks.multilinear import MultilinearNetwork, check_features, check_tensor_size
 from limitpoint.networks.single_output import feature_shape
-from limitpoint.tasks import Regression
+from limitpoint.tasks import Task
 
 __all__ = ["Convolutional"]
 
@@ -83,7 +83,7 @@ class Convolutional(MultilinearNetwork):
         """Whether every filter is as long as the data."""
         return set(self.filter_sizes) == {self.filter_sizes[-1]}
 
-    def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
+    def layer_shapes(self, task: Task) -> tuple[tuple[int, ...], ...]:
         """A vector for every filter."""
         (features,) = feature_shape(task, "convolutional")
         check_features(self, self.filter_sizes[-1], features, "the length of the last filter")
@@ -96,7 +96,7 @@ class Convolutional(MultilinearNetwork):
             return _by_sums(layers)
         return _by_fourier(layers, full)
 
-    def tensor(self, task: Regression) -> Float:
+    def tensor(self, task: Task) -> Float:
         """`M[i, j₁, …, j_L] = 1` where `j₁ + ⋯ + j_L ≡ i (mod n)`, else 0."""
         self.layer_shapes(task)
         shape = (self.filter_sizes[-1], *self.filter_sizes)

@@ -10,7 +10,7 @@ from limitpoint.arrays import Float
 from limitpoint.init import Init
 from limitpoint.mirror import RadialMap
 from limitpoint.networks.without_clocks import WithoutClocks
-from limitpoint.tasks import Regression
+from limitpoint.tasks import Task
 
 __all__ = ["BALANCE_TOLERANCE", "CoupledNetwork"]
 
@@ -33,7 +33,7 @@ class CoupledNetwork(WithoutClocks):
 
     @abstractmethod
     def balanced_layers(
-        self, task: Regression, direction: Float, rng: np.random.Generator
+        self, task: Task, direction: Float, rng: np.random.Generator
     ) -> tuple[Float, ...]:
         """Balanced layers of norm 1 with coefficients along this unit vector; inner ones drawn."""
 

@@ -22,7 +22,7 @@ from limitpoint.networks.layered import LayeredNetwork
 from limitpoint.networks.single_output import feature_shape
 from limitpoint.networks.smallest_layer_growth import SmallestLayerGrowth
 from limitpoint.networks.sums_and_differences import SumsAndDifferences
-from limitpoint.tasks import Regression
+from limitpoint.tasks import Task
 
 __all__ = ["Diagonal"]
 
@@ -43,7 +43,7 @@ class Diagonal(LayeredNetwork):
     [1.0, 8.0]
     """
 
-    def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
+    def layer_shapes(self, task: Task) -> tuple[tuple[int, ...], ...]:
         """L layers with one entry per feature."""
         return (feature_shape(task, "diagonal"),) * self.depth
 

@@ -13,7 +13,7 @@ from limitpoint.mirror import PowerRadius, RadialMap
 from limitpoint.networks.coupled import BALANCE_TOLERANCE, CoupledNetwork
 from limitpoint.networks.single_output import feature_shape
 from limitpoint.networks.widths import as_widths
-from limitpoint.tasks import Regression
+from limitpoint.tasks import Task
 
 __all__ = ["FullyConnected"]
 
@@ -53,7 +53,7 @@ class FullyConnected(CoupledNetwork):
         """The depth."""
         return self.depth
 
-    def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
+    def layer_shapes(self, task: Task) -> tuple[tuple[int, ...], ...]:
         """Matrices from n features through the widths, and a vector."""
         (features,) = feature_shape(task, "fully connected")
         sizes = (features, *self.widths)
@@ -90,7 +90,7 @@ class FullyConnected(CoupledNetwork):
         return off / size
 
     def balanced_layers(
-        self, task: Regression, direction: Float, rng: np.random.Generator
+        self, task: Task, direction: Float, rng: np.random.Generator
     ) -> tuple[Float, ...]:
         """`W_k = a_k a_{k+1}ᵀ`, w_L = a_L; a₁ is the direction, the others are drawn."""
         vectors = [direction]

@@ -19,7 +19,7 @@ from limitpoint.mirror.tabulated_panels import CRITICAL_DISTANCE
 from limitpoint.networks.base import Condition, GrowthCoordinates, Network
 from limitpoint.networks.general_block import BlockFunction, block_function
 from limitpoint.networks.general_chart import EigenChart
-from limitpoint.tasks import Regression
+from limitpoint.tasks import Task
 
 __all__ = ["General"]
 
@@ -85,7 +85,7 @@ class General(Network):
         """Two: near zero every k is a quadratic form."""
         return 2
 
-    def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
+    def layer_shapes(self, task: Task) -> tuple[tuple[int, ...], ...]:
         """One array with a block per feature."""
         if task.n_outputs is not None:
             raise NetworkError(

@@ -15,7 +15,7 @@ from limitpoint.errors import NetworkError
 from limitpoint.networks.layered import LayeredNetwork
 from limitpoint.networks.multilinear import MultilinearNetwork, check_tensor_size
 from limitpoint.networks.single_output import feature_shape
-from limitpoint.tasks import Regression
+from limitpoint.tasks import Task
 
 __all__ = ["MatrixProduct"]
 
@@ -42,7 +42,7 @@ class MatrixProduct(LayeredNetwork, MultilinearNetwork):
     [1.0, 2.0, 0.0, 1.0]
     """
 
-    def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
+    def layer_shapes(self, task: Task) -> tuple[tuple[int, ...], ...]:
         """Square matrices with as many entries as there are features."""
         (features,) = feature_shape(task, "matrix product")
         side = math.isqrt(features)
@@ -58,7 +58,7 @@ class MatrixProduct(LayeredNetwork, MultilinearNetwork):
         product = reduce(matmul, layers)
         return product.reshape(*product.shape[:-2], -1)
 
-    def tensor(self, task: Regression) -> Float:
+    def tensor(self, task: Task) -> Float:
         """One wherever the matrices' indices are linked, `(a₀a_L, a₀a₁, a₁a₂, …, a_{L−1}a_L)`."""
         side = self.layer_shapes(task)[0][0]
         shape = (side * side,) * (self.depth + 1)

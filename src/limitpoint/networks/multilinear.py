@@ -10,7 +10,7 @@ from limitpoint.arrays import Float
 from limitpoint.errors import NetworkError
 from limitpoint.networks.base import Network
 from limitpoint.networks.without_clocks import WithoutClocks
-from limitpoint.tasks import LARGEST, SMALLEST, Regression
+from limitpoint.tasks import LARGEST, SMALLEST, Task
 
 __all__ = ["MultilinearNetwork", "check_entries", "check_features", "check_tensor_size"]
 
@@ -28,7 +28,7 @@ class MultilinearNetwork(WithoutClocks):
     """
 
     @abstractmethod
-    def tensor(self, task: Regression) -> Float:
+    def tensor(self, task: Task) -> Float:
         """The tensor form M, (n, k₁, …, k_L): contracted with the layers it gives β.
 
         Layers that are matrices count row by row, as `ravel` reads them. Small sizes only.

@@ -18,7 +18,7 @@ from limitpoint.networks.multilinear import (
     check_tensor_size,
 )
 from limitpoint.networks.single_output import feature_shape
-from limitpoint.tasks import Regression
+from limitpoint.tasks import Regression, Task
 
 __all__ = ["OrthogonalTensor"]
 
@@ -94,7 +94,7 @@ class OrthogonalTensor(MultilinearNetwork):
         """The depth."""
         return self.depth
 
-    def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
+    def layer_shapes(self, task: Task) -> tuple[tuple[int, ...], ...]:
         """A vector for every matrix U_l, as long as its columns."""
         (features,) = feature_shape(task, "tensor")
         check_features(self, self.S.shape[1], features, "the number of columns of S")
@@ -104,7 +104,7 @@ class OrthogonalTensor(MultilinearNetwork):
         """`Sᵀρ`; leading axes are kept."""
         return self.coef_of_products(reduce(mul, self.diagonal_layers(layers)))
 
-    def tensor(self, task: Regression) -> Float:
+    def tensor(self, task: Task) -> Float:
         """`M[i, j₁, …, j_L] = Σ_j S[j, i] U₁[j₁, j] ⋯ U_L[j_L, j]`."""
         self.layer_shapes(task)
         check_tensor_size(self, (self.S.shape[1], *self.sizes, self.S.shape[0]))
@@ -114,7 +114,7 @@ class OrthogonalTensor(MultilinearNetwork):
         tensor: Float = terms.sum(axis=-1)
         return tensor
 
-    def diagonal_data(self, task: Regression) -> Regression:
+    def diagonal_data(self, task: Task) -> Regression:
         """The data `XSᵀ` on which the network is a diagonal one."""
         self.layer_shapes(task)
         return Regression(task.X @ self.S.T, task.y, task.loss_factor)

@@ -14,7 +14,7 @@ from limitpoint.mirror.growth import GrowthTimes
 from limitpoint.networks.base import GrowthCoordinates, Network
 from limitpoint.networks.growing_terms import GrowingTerms
 from limitpoint.networks.single_output import feature_shape
-from limitpoint.tasks import Regression
+from limitpoint.tasks import Task
 
 __all__ = ["Paired"]
 
@@ -42,7 +42,7 @@ class Paired(Network):
         """Two layers."""
         return 2
 
-    def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
+    def layer_shapes(self, task: Task) -> tuple[tuple[int, ...], ...]:
         """Four layers with one entry per feature."""
         return (feature_shape(task, "paired"),) * 4
 

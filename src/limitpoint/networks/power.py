@@ -16,7 +16,7 @@ from limitpoint.networks.base import GrowthCoordinates
 from limitpoint.networks.growing_terms import GrowingTerms
 from limitpoint.networks.layered import LayeredNetwork
 from limitpoint.networks.single_output import feature_shape
-from limitpoint.tasks import Regression
+from limitpoint.tasks import Task
 
 __all__ = ["Power", "SignedPower"]
 
@@ -44,7 +44,7 @@ class Power(LayeredNetwork):
     [1.0, -8.0]
     """
 
-    def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
+    def layer_shapes(self, task: Task) -> tuple[tuple[int, ...], ...]:
         """One layer with one entry per feature."""
         return (feature_shape(task, "power"),)
 
@@ -109,7 +109,7 @@ class SignedPower(LayeredNetwork):
     [7.0]
     """
 
-    def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
+    def layer_shapes(self, task: Task) -> tuple[tuple[int, ...], ...]:
         """Two layers with one entry per feature."""
         return (feature_shape(task, "signed power"),) * 2
 

@@ -12,7 +12,7 @@ from limitpoint.init import Init
 from limitpoint.mirror import PairRadius, PowerRadius, RadialMap
 from limitpoint.networks.coupled import BALANCE_TOLERANCE, CoupledNetwork
 from limitpoint.networks.single_output import feature_shape
-from limitpoint.tasks import Regression
+from limitpoint.tasks import Task
 
 __all__ = ["RankOne"]
 
@@ -55,7 +55,7 @@ class RankOne(CoupledNetwork):
         """`2L − 1`: one for each vector."""
         return 2 * self.depth - 1
 
-    def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
+    def layer_shapes(self, task: Task) -> tuple[tuple[int, ...], ...]:
         """v₁ with one entry per feature, and L − 1 pairs of inner vectors."""
         inner = ((self.width,),) * (2 * (self.depth - 1))
         return (feature_shape(task, "rank-one"), *inner)
@@ -101,7 +101,7 @@ class RankOne(CoupledNetwork):
         return sum((v - u) / u for u, v in squares) / self.degree
 
     def balanced_layers(
-        self, task: Regression, direction: Float, rng: np.random.Generator
+        self, task: Task, direction: Float, rng: np.random.Generator
     ) -> tuple[Float, ...]:
         """`u_k = v_{k+1}`, unit vectors drawn at random; v₁ the direction."""
         layers = [direction]

@@ -10,7 +10,7 @@ import numpy as np
 from limitpoint.arrays import Float
 from limitpoint.networks.widths import as_widths
 from limitpoint.networks.without_clocks import WithoutClocks
-from limitpoint.tasks import Regression
+from limitpoint.tasks import Task
 
 __all__ = ["ReLU"]
 
@@ -71,7 +71,7 @@ class ReLU(WithoutClocks):
         """The depth: layers times c > 0 give outputs times c^L."""
         return self.depth
 
-    def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
+    def layer_shapes(self, task: Task) -> tuple[tuple[int, ...], ...]:
         """Matrices from n features through the widths, and a vector (a matrix where y is one)."""
         sizes = (task.n_features, *self.widths)
         return (*pairwise(sizes), (sizes[-1], *task.y.shape[1:]))

@@ -1,12 +1,12 @@
 """Networks with one output: what they ask of a task."""
 
 from limitpoint.errors import NetworkError
-from limitpoint.tasks import Regression
+from limitpoint.tasks import Task
 
 __all__ = ["feature_shape"]
 
 
-def feature_shape(task: Regression, network: str) -> tuple[int]:
+def feature_shape(task: Task, network: str) -> tuple[int]:
     """The shape (n,) of a layer with one entry per feature, if the task has a single output."""
     if task.n_outputs is not None:
         raise NetworkError(

@@ -11,7 +11,7 @@ from limitpoint.arrays import Float, as_float_array
 from limitpoint.errors import NetworkError
 from limitpoint.networks.multilinear import MultilinearNetwork, check_entries, check_features
 from limitpoint.networks.single_output import feature_shape
-from limitpoint.tasks import Regression
+from limitpoint.tasks import Task
 
 __all__ = ["Tensor"]
 
@@ -72,7 +72,7 @@ class Tensor(MultilinearNetwork):
         """The depth."""
         return self.depth
 
-    def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
+    def layer_shapes(self, task: Task) -> tuple[tuple[int, ...], ...]:
         """A vector for every axis of M but the first."""
         (features,) = feature_shape(task, "tensor")
         check_features(self, self.M.shape[0], features, "the length of M's first axis")
@@ -86,7 +86,7 @@ class Tensor(MultilinearNetwork):
             rest = _times(rest.reshape(*rest.shape[:-1], rest.shape[-1] // size, size), layer)
         return rest
 
-    def tensor(self, task: Regression) -> Float:
+    def tensor(self, task: Task) -> Float:
         """M itself."""
         self.layer_shapes(task)
         return self.M

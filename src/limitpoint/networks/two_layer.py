@@ -9,7 +9,7 @@ import numpy as np
 from limitpoint.arrays import Float, as_whole_number
 from limitpoint.errors import NetworkError
 from limitpoint.networks.without_clocks import WithoutClocks
-from limitpoint.tasks import Regression
+from limitpoint.tasks import Task
 
 __all__ = ["TwoLayer"]
 
@@ -47,7 +47,7 @@ class TwoLayer(WithoutClocks):
         """Two layers."""
         return 2
 
-    def layer_shapes(self, task: Regression) -> tuple[tuple[int, ...], ...]:
+    def layer_shapes(self, task: Task) -> tuple[tuple[int, ...], ...]:
         """W₁ is n × l, W₂ is l × k (a vector where y is one)."""
         return (task.n_features, self.width), (self.width, *task.y.shape[1:])
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from limitpoint.networks import Condition
 from limitpoint.problem import Problem
+from limitpoint.tasks import Regression, Task
 from limitpoint.theory.limit import Limit
 
 __all__ = ["Condition", "Theorem", "register", "theorems"]
@@ -36,6 +37,8 @@ class Theorem:
         The hypotheses, evaluated on a problem.
     limit
         The limit of a problem; None for all but a limit.
+    task
+        The kind of task that it is about.
     warm_starts
         Whether `limit` takes a second argument, what predictions at other scales have left.
     """
@@ -48,6 +51,18 @@ class Theorem:
     conditions: Callable[[Problem], Sequence[Condition]]
     limit: Callable[..., Limit] | None = None
     warm_starts: bool = False
+    task: type[Task] = Regression
+
+    def check(self, problem: Problem) -> tuple[Condition, ...]:
+        """Every condition on this problem; on another kind of task none but that is evaluated."""
+        if isinstance(problem.task, self.task):
+            return tuple(self.conditions(problem))
+        kind, found = self.task.__name__.lower(), type(problem.task).__name__.lower()
+        return (Condition(f"{kind} task", False, None, f"the task is a {found}"),)
+
+    def holds(self, problem: Problem) -> bool:
+        """Whether all its conditions do."""
+        return all(condition.holds for condition in self.check(problem))
 
     def __repr__(self) -> str:
         return f"Theorem({self.id}: {self.citation})"

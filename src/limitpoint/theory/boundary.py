@@ -43,7 +43,7 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
 
 def _limit(problem: Problem) -> Limit:
     """Drop the coefficients that vanish in every constrained best fit; the rest is inside."""
-    task = problem.task
+    task = problem.regression
     mirror = problem.network.mirror_map(problem.init)
     assert mirror is not None, "a condition of the theorem"
     alive = _alive(task, mirror)

@@ -27,7 +27,7 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
     clocks, mirror = own_clocks(problem)
     if mirror is None:
         return clocks
-    margin = interior_margin(problem.task, mirror)
+    margin = interior_margin(problem.regression, mirror)
     bounded = np.isfinite(mirror.lower) | np.isfinite(mirror.upper)
     count = int(np.sum(bounded & (mirror.lower < mirror.upper)))
     return (

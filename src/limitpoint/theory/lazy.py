@@ -40,7 +40,7 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
 
 
 def _limit(problem: Problem) -> Limit:
-    task, network = problem.task, problem.network
+    task, network = problem.regression, problem.network
     mirror = network.mirror_map(problem.init.at_scale(1.0))
     if mirror is None:
         raise TypeError(f"{network} has no mirror map")

@@ -47,6 +47,14 @@ class Limit:
         Newton steps taken, those of the continuation in the scale included.
     layers
         The limit of the layers, where the theorem determines them.
+    rate
+        Of a classification, where it is known: the direction of the coefficients is off by a
+        multiple of `margin^−rate` when the smallest margin is `margin`.
+
+    Notes
+    -----
+    Of a classification the coefficients grow for ever, and `direction` is what they tend to;
+    `coef` is then the solution of the margin problem, with smallest margin 1.
     """
 
     coef: Float
@@ -60,15 +68,25 @@ class Limit:
     status: Status
     iterations: int
     layers: tuple[Float, ...] | None = None
+    rate: float | None = None
 
     def __post_init__(self) -> None:
         arrays = (self.coef, self.signs, self.log_abs_coef, self.clocks, self.dual)
         for array in (*arrays, *(self.layers or ())):
             read_only(array)
 
+    @property
+    def direction(self) -> Float:
+        """The coefficients divided by their norm; zero where they are zero."""
+        norm = float(np.linalg.norm(self.coef))
+        direction: Float = read_only(self.coef / (norm or 1.0))
+        return direction
+
     def to_xarray(self) -> xr.Dataset:
         """As a labelled data set."""
         along = ("feature", "output")[: self.coef.ndim]
+        # A network that is another one in disguise has the clocks of that one.
+        clock = along if self.clocks.shape == self.coef.shape else ("clocked",)
         layers = {
             f"layer_{i}": (tuple(f"layer_{i}_axis_{j}" for j in range(layer.ndim)), layer)
             for i, layer in enumerate(self.layers or ())
@@ -78,7 +96,7 @@ class Limit:
                 "coef": (along, self.coef),
                 "sign": (along, self.signs),
                 "log_abs_coef": (along, self.log_abs_coef),
-                "clock": (along, self.clocks),
+                "clock": (clock, self.clocks),
                 "dual": (("sample", "output")[: self.dual.ndim], self.dual),
                 **layers,
             },
@@ -89,6 +107,7 @@ class Limit:
                 "status": self.status.name,
                 "iterations": self.iterations,
                 "certificate": self.certificate.worst,
+                **({} if self.rate is None else {"rate": self.rate}),
             },
         )
 
@@ -108,6 +127,7 @@ class Limit:
             "message": str(self.status),
             "iterations": self.iterations,
             "certificate": self.certificate.to_dict(),
+            **({} if self.rate is None else {"rate": self.rate}),
             **layers,
         }
 

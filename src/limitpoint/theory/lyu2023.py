@@ -60,7 +60,7 @@ def _distance_from_trap(problem: Problem, network: CoupledNetwork) -> float:
     radial = network.radial_map(init.at_scale(1.0))
     if radial is None:
         return 0.0
-    return distance_from_trap(problem.task, radial.start, init.log_scale, network.degree)
+    return distance_from_trap(problem.regression, radial.start, init.log_scale, network.degree)
 
 
 def _conditions_of(
@@ -84,11 +84,11 @@ def _radial(problem: Problem) -> RadialMap:
 
 
 def _limit_1(problem: Problem) -> Limit:
-    return radial_limit(problem.task, _radial(problem), THEOREM_1)
+    return radial_limit(problem.regression, _radial(problem), THEOREM_1)
 
 
 def _limit_2(problem: Problem) -> Limit:
-    return radial_limit(problem.task, _radial(problem), THEOREM_2)
+    return radial_limit(problem.regression, _radial(problem), THEOREM_2)
 
 
 def _conditions_1(problem: Problem) -> Sequence[Condition]:
@@ -117,13 +117,13 @@ def _limit_vanishing(problem: Problem) -> Limit:
 
 def least_norm_limit(problem: Problem, theorem: Theorem) -> Limit:
     """`X⁺y`, certified as the point of the row space that fits the data."""
-    task = problem.task
+    task = problem.regression
     # The potential at scale zero is a power of the norm: the map of degree 1 has the same minimum.
     return radial_limit(task, PowerRadius(np.zeros(task.n_features), 1), theorem)
 
 
 def _limit_trap(problem: Problem) -> Limit:
-    task, radial, network = problem.task, _radial(problem), problem.network
+    task, radial, network = problem.regression, _radial(problem), problem.network
     coef = np.zeros(task.n_features)
     found = NullSpace.of(task, radial.start)
     away = _distance_from_trap(problem, network) if isinstance(network, CoupledNetwork) else np.inf

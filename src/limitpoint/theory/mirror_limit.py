@@ -86,7 +86,7 @@ def _latest(kept: list[Solution], found: Solution) -> list[Solution]:
 def mirror_limit(problem: Problem, theorem: Theorem, warm: WarmStart | None = None) -> Limit:
     """`argmin Σ Q_i(β_i)` among the best fits, by Newton's method; exact."""
     warm = warm or WarmStart()
-    return mirror_limit_of(problem.task, warm.mirror_map(problem), theorem, warm)
+    return mirror_limit_of(problem.regression, warm.mirror_map(problem), theorem, warm)
 
 
 def mirror_limit_of(

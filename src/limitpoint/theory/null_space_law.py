@@ -43,7 +43,7 @@ def limit_given_outer(problem: Problem, outer: ArrayLike) -> Limit:
         `network.outer` of the layers at the end of any run of GD or SGD: for a rank-one network
         the number ξ(∞), for a dense one the vector `W₂ ⋯ w_L`, for a two-layer one W₂.
     """
-    network, task = problem.network, problem.task
+    network, task = problem.network, problem.regression
     failed = [condition for condition in _conditions(problem) if not condition.holds]
     if failed or not isinstance(network, CoupledNetwork | TwoLayer):
         reasons = "; ".join(f"{condition.name}: {condition.detail}" for condition in failed)

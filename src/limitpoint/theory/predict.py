@@ -108,9 +108,7 @@ class Explanation:
 
 def explain(problem: Problem) -> Explanation:
     """Evaluate the conditions of every theorem: which hold, which fail, and by how much."""
-    return Explanation(
-        problem, tuple((theorem, tuple(theorem.conditions(problem))) for theorem in theorems())
-    )
+    return Explanation(problem, tuple((theorem, theorem.check(problem)) for theorem in theorems()))
 
 
 def predict(problem: Problem, *, outer: ArrayLike | None = None) -> Limit:
@@ -147,6 +145,6 @@ def predict(problem: Problem, *, outer: ArrayLike | None = None) -> Limit:
     if outer is not None:
         return null_space_law.limit_given_outer(problem, outer)
     for theorem in theorems():
-        if theorem.limit is not None and all(c.holds for c in theorem.conditions(problem)):
+        if theorem.limit is not None and theorem.holds(problem):
             return theorem.limit(problem)
     raise NoTheoremApplies(f"no theorem predicts the limit of this problem.\n{explain(problem)!r}")

@@ -35,7 +35,7 @@ def _conditions_at(problem: Problem, scale: Condition) -> Sequence[Condition]:
 
 def _keeps_its_signs(problem: Problem, radial: RadialMap, name: str) -> Condition:
     """`‖P_null v₁(0)‖²`, which `‖v₁‖²` never falls below, against where the first pair turns."""
-    kept = NullSpace.of(problem.task, radial.start).kept
+    kept = NullSpace.of(problem.regression, radial.start).kept
     size = float(radial.start @ radial.start)
     square = float(kept @ kept)
     square = square if square > ROUNDING**2 * size else 0.0
@@ -60,7 +60,7 @@ def _limit(problem: Problem) -> Limit:
     radial = network.radial_map(problem.init) if isinstance(network, RankOne) else None
     if radial is None:
         raise TypeError(f"{network} has no radial map from this start")
-    return radial_limit(problem.task, radial, RANK_ONE)
+    return radial_limit(problem.regression, radial, RANK_ONE)
 
 
 def _limit_at_zero(problem: Problem) -> Limit:

@@ -39,7 +39,7 @@ def convergence_bound(problem: Problem, times: ArrayLike) -> Float:
     >>> convergence_bound(problem, [0.0, 1.0]).round(6).tolist()  # ½ and ½e^{−10}
     [0.5, 2.3e-05]
     """
-    task, init = problem.task, problem.init
+    task, init = problem.regression, problem.init
     if not init.is_finite:
         raise InitError("the bound needs a positive, finite scale: at 0 and infinity nothing moves")
     if isinstance(problem.network, TwoLayer):
@@ -76,7 +76,7 @@ def two_layer_bounds(problem: Problem, times: ArrayLike) -> dict[str, Float]:
     failed = [c for c in (*orthonormal_start(problem), finite_scale(problem)) if not c.holds]
     if failed:
         raise NoTheoremApplies(f"no bound is known: {failed[0].name} fails, {failed[0].detail}")
-    task = problem.task
+    task = problem.regression
     settings = {"log_gamma": log_imbalance_of(problem), "loss_factor": task.loss_factor}
     bounds = {"varre2023.lemmaC.6": two_layer_exponential_bound(task.X, task.y, times, **settings)}
     if task.n_outputs in (None, 1):

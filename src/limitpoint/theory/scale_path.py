@@ -144,7 +144,7 @@ def _warm_theorem(problem: Problem) -> Theorem | None:
     Of the conditions only that on the scale depends on it, so it applies at every finite scale.
     """
     for theorem in theorems():
-        if theorem.limit is not None and all(c.holds for c in theorem.conditions(problem)):
+        if theorem.limit is not None and theorem.holds(problem):
             return theorem if theorem.warm_starts else None
     return None
 

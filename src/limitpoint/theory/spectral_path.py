@@ -96,13 +96,13 @@ def _set_up(problem: Problem) -> tuple[float, np.ndarray, float]:
     """`log γ`, the singular values of X⁺Y, and c of XᵀX = cI times the loss factor."""
     conditions = list(orthonormal_start(problem))
     if conditions[0].holds:
-        conditions.append(is_whitened(problem.task))
+        conditions.append(is_whitened(problem.regression))
     for condition in conditions:
         if not condition.holds:
             raise NoTheoremApplies(
                 f"varre2023.theoremC.12 does not apply: {condition.name} fails, {condition.detail}"
             )
-    task = problem.task
+    task = problem.regression
     data = whiten(task.X, task.y)
     coef = (data.rows.T @ data.target).reshape(task.n_features, -1)
     curvature = task.loss_factor * float(data.singular_values[0]) ** 2

@@ -84,26 +84,28 @@ def _conditions_at_zero(problem: Problem) -> Sequence[Condition]:
 
 def _conditions_scalar(problem: Problem) -> Sequence[Condition]:
     """Also with one output."""
-    outputs = problem.task.n_outputs
+    outputs = problem.regression.n_outputs
     single = Condition(
-        "one output", outputs in (None, 1), None, f"y has shape {problem.task.y.shape}"
+        "one output", outputs in (None, 1), None, f"y has shape {problem.regression.y.shape}"
     )
     return (*_conditions(problem), single)
 
 
 def _conditions_noise(problem: Problem) -> Sequence[Condition]:
-    network, outputs = problem.network, problem.task.n_outputs
+    network, outputs = problem.network, problem.regression.n_outputs
     return (
         Condition(
             "two-layer network", isinstance(network, TwoLayer), None, f"the network is {network}"
         ),
-        Condition("one output", outputs in (None, 1), None, f"y has shape {problem.task.y.shape}"),
+        Condition(
+            "one output", outputs in (None, 1), None, f"y has shape {problem.regression.y.shape}"
+        ),
         finite_scale(problem),
     )
 
 
 def _conditions_whitened(problem: Problem) -> Sequence[Condition]:
-    return (*_conditions(problem), is_whitened(problem.task))
+    return (*_conditions(problem), is_whitened(problem.regression))
 
 
 def _limit(problem: Problem) -> Limit:
@@ -116,7 +118,7 @@ def _limit_at_zero(problem: Problem) -> Limit:
 
 def _limit_of(problem: Problem, theorem: Theorem) -> Limit:
     problem.init.check_products(problem.network.degree)
-    task, gamma = problem.task, float(np.exp(log_imbalance_of(problem)))
+    task, gamma = problem.regression, float(np.exp(log_imbalance_of(problem)))
     data = whiten(task.X, task.y)
     coef: Float = data.rows.T @ data.target
     first, second = _layers(problem, coef, gamma)
@@ -173,7 +175,7 @@ def _certify(
     - stationarity: `W₂ = W₁ᵀα` with α in the row space of X, relative to `‖W₂‖`. The other half of
       it, `W₁ − 2γ(W₁W₁ᵀ)⁻¹W₁ = αW₂ᵀ`, is W₁ᵀ's pre-image of the conserved quantities.
     """
-    task, columns = problem.task, second.reshape(len(second), -1)
+    task, columns = problem.regression, second.reshape(len(second), -1)
     rows = problem.init.direction[0] / _row_norm(problem)
     one, two = float(np.linalg.norm(first)), float(np.linalg.norm(second))
     apart = float(np.linalg.norm(first @ columns - coef.reshape(len(coef), -1)))

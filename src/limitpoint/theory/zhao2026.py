@@ -51,7 +51,7 @@ def saddles(problem: Problem) -> SaddlePath:
             "saddles needs a scale below 1, where there are plateaus; "
             f"it is {problem.init.scale:g} (0 is the limit itself)"
         )
-    task = problem.task
+    task = problem.regression
     path = saddle_path(
         task.X, task.y, growth.t_plus, growth.t_minus, lower=growth.lower, upper=growth.upper
     )

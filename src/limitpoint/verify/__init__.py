@@ -144,7 +144,7 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
 
 def _check_visible(problem: Problem, limit: Limit) -> None:
     """Refuse starts so large that their rounding hides the data: no flow could be compared."""
-    task = problem.task
+    task = problem.regression
     hidden = EPS * float(np.linalg.norm(np.abs(task.X) @ np.abs(limit.coef)))
     if task.y.any() and hidden > LARGEST_HIDDEN * float(np.linalg.norm(task.y)):
         raise ScaleNotRepresentable(
@@ -182,7 +182,7 @@ def _bound_checks(problem: Problem, run: Trajectory) -> tuple[list[Check], tuple
     unit = float(run.losses[0]) or 1.0
     excess = float(np.max(run.losses - bound)) / unit
     # A loss is ½r², and the residual r of a start that nearly fits is itself a rounding error.
-    task, start = problem.task, run.coefs[0]
+    task, start = problem.regression, run.coefs[0]
     sizes = np.abs(task.y) + np.abs(task.X) @ np.abs(start)
     shaken = SAFETY * EPS * task.n_features * float(np.linalg.norm(sizes))
     residual = float(np.linalg.norm(task.y - task.X @ start))

@@ -32,7 +32,7 @@ def random_training_checks(problem: Problem, optimiser: Optimiser, run: Trajecto
 
     With noise on the labels it never ends, and the law alone is checked.
     """
-    network, task = problem.network, problem.task
+    network, task = problem.network, problem.regression
     if not isinstance(network, CoupledNetwork | TwoLayer) or run.layers is None:
         raise LimitpointError(
             f"verify cannot judge noisy training of {network}: what is predicted is the end of "

@@ -39,7 +39,7 @@ def two_layer_checks(
         "W₂ᵀW₂": (ends[1], expected[1], apart),
         "W₁W₂": (_columns(run.coefs)[-1], one @ two, near * scales.size),
     }
-    if is_whitened(problem.task).holds:
+    if is_whitened(problem.regression).holds:
         # Singular vectors do not move: no rotation is left open. A layer is as exact as β, over
         # the size of the other one.
         sizes = [float(np.linalg.norm(layer, 2)) or 1.0 for layer in (one, two)]

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from limitpoint.arrays import Float, as_float_array
 from limitpoint.errors import DataError
-from limitpoint.tasks import LARGEST, SMALLEST, Regression
+from limitpoint.tasks.base import check_size
+from limitpoint.tasks.regression import Regression
 
 __all__ = ["MatrixSensing"]
 
@@ -52,12 +53,7 @@ class MatrixSensing(Regression):
                 f"A and y must have the same number of samples; A has {len(sensors)} sensors "
                 f"and y has {len(targets)}"
             )
-        largest = float(np.abs(sensors).max())
-        if largest != 0.0 and not SMALLEST <= largest <= LARGEST:
-            raise DataError(
-                f"A must have its largest entry between {SMALLEST:g} and {LARGEST:g} in modulus, "
-                f"or be zero; it is {largest:g}. Rescale A"
-            )
+        check_size(sensors, "A")
         super().__init__(sensors.reshape(len(sensors), -1), targets, loss_factor)
 
     def __repr__(self) -> str:

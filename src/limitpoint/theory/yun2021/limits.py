@@ -1,4 +1,4 @@
-"""Yun, Krishnan, Mobahi: A Unifying View on Implicit Bias in Training Linear Neural Networks."""
+"""Limits of regression: Theorem 5 and its corollaries."""
 
 from collections.abc import Sequence
 
@@ -9,8 +9,7 @@ from limitpoint.theory.atlas import Condition, Theorem, register
 from limitpoint.theory.conditions import finite_scale, is_diagonal, listed
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.mirror_limit import WarmStart, mirror_limit
-
-CITATION = "Yun, Krishnan and Mobahi (2021), A unifying view on implicit bias"
+from limitpoint.theory.yun2021.citation import CITATION
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:

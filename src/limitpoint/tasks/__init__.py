@@ -1,0 +1,17 @@
+"""The data and the loss."""
+
+from limitpoint.tasks.base import LARGEST, SMALLEST, Task
+from limitpoint.tasks.classification import Classification
+from limitpoint.tasks.matrix_sensing import MatrixSensing
+from limitpoint.tasks.regression import Regression
+from limitpoint.tasks.separation import Separation
+
+__all__ = [
+    "LARGEST",
+    "SMALLEST",
+    "Classification",
+    "MatrixSensing",
+    "Regression",
+    "Separation",
+    "Task",
+]

@@ -1,0 +1,143 @@
+"""Classification of separable data."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limitpoint.arrays import Float, read_only
+from limitpoint.errors import DataError
+from limitpoint.tasks.base import Task, as_loss_factor, as_samples
+from limitpoint.tasks.separation import Separation
+
+__all__ = ["Classification"]
+
+LOSSES = ("exponential", "logistic")
+# Below this, e^−m equals log(1 + e^−m) to all digits but for half of itself.
+TINY = 1e-8
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Classification(Task):
+    """Classification into two classes that a hyperplane through the origin separates.
+
+    With margins `m_i = y_i⟨x_i, β⟩` the loss is `loss_factor · Σ_i e^{−m_i}`, or
+    `loss_factor · Σ_i log(1 + e^{−m_i})`. It has no minimum: the coefficients grow for ever, and
+    what training chooses is their direction.
+
+    Parameters
+    ----------
+    X
+        Data matrix, one row per sample, shape (m, n).
+    y
+        Classes, −1 or +1, shape (m,).
+    loss
+        `"exponential"` or `"logistic"`.
+    loss_factor
+        Multiplies the loss; it only rescales time.
+
+    Attributes
+    ----------
+    separation
+        A direction that separates the classes, found by a linear program.
+
+    Raises
+    ------
+    NotSeparable
+        With weights that prove it.
+
+    Examples
+    --------
+    >>> task = Classification([[1, 2], [0, -3]], [1, -1])
+    >>> task.margins([1.0, 1.0]).tolist()
+    [3.0, 3.0]
+    >>> Classification([[1.0], [1.0]], [1, -1])
+    Traceback (most recent call last):
+    ...
+    limitpoint.errors.NotSeparable: X and y are not separable by a hyperplane through the origin...
+    """
+
+    X: Float
+    y: Float
+    loss_name: str
+    loss_factor: float
+    separation: Separation
+
+    def __init__(
+        self, X: ArrayLike, y: ArrayLike, loss: str = "exponential", loss_factor: float = 1.0
+    ) -> None:
+        matrix, classes = as_samples(X, y, targets=(1,))
+        if not np.isin(classes, (-1.0, 1.0)).all():
+            other = classes[~np.isin(classes, (-1.0, 1.0))][0]
+            raise DataError(
+                f"y must hold the classes -1 and 1; it holds {other:g}. Classes 0 and 1 become "
+                "these as 2*y - 1"
+            )
+        if loss not in LOSSES:
+            raise DataError(f"loss must be {LOSSES[0]!r} or {LOSSES[1]!r}; it is {loss!r}")
+        object.__setattr__(self, "X", matrix)
+        object.__setattr__(self, "y", classes)
+        object.__setattr__(self, "loss_name", loss)
+        object.__setattr__(self, "loss_factor", as_loss_factor(loss_factor))
+        object.__setattr__(self, "separation", Separation.of(self.signed))
+
+    def __repr__(self) -> str:
+        return (
+            f"Classification({self.n_samples} samples × {self.n_features} features, "
+            f"loss={self.loss_name!r}, loss_factor={self.loss_factor:g})"
+        )
+
+    @property
+    def signed(self) -> Float:
+        """The rows `y_i x_i`: margins are their products with the coefficients."""
+        signed: Float = read_only(self.y[:, None] * self.X)
+        return signed
+
+    def margins(self, coef: Any) -> Float:
+        """`y_i⟨x_i, β⟩` for every sample; the coefficients are the last axis."""
+        margins: Float = np.asarray(coef, dtype=np.float64) @ self.signed.T
+        return margins
+
+    def loss_of_outputs(self, outputs: Any, y: Any) -> Any:
+        """`loss_factor` times the sum of `e^{−m}` or `log(1 + e^{−m})`."""
+        array = outputs.__array_namespace__()
+        return array.exp(self.log_loss(outputs * y))
+
+    def log_loss(self, margins: Any) -> Any:
+        """The logarithm of the loss, which float64 holds however large the margins are.
+
+        The samples are the last axis; NumPy and traced JAX arrays alike.
+        """
+        array = margins.__array_namespace__()
+        logs = -margins if self.loss_name == "exponential" else _log_softplus(-margins)
+        largest = array.max(logs, axis=-1, keepdims=True)
+        total = array.log(array.sum(array.exp(logs - largest), axis=-1))
+        return np.log(self.loss_factor) + largest[..., 0] + total
+
+    def weights(self, margins: Float) -> Float:
+        """`−∂ log loss/∂m_i ≥ 0`: how much each sample pulls; of the exponential loss, 1 in all.
+
+        The samples are the last axis.
+        """
+        if self.loss_name == "exponential":
+            logs, slopes = -margins, 1.0
+        else:
+            logs = _log_softplus(-margins)
+            # The logistic function of −m over the loss of m, which tends to 1 as m grows.
+            slopes = np.exp(-np.logaddexp(0.0, margins) - logs)
+        shares = np.exp(logs - logs.max(axis=-1, keepdims=True))
+        weights: Float = slopes * shares / shares.sum(axis=-1, keepdims=True)
+        return weights
+
+
+def _log_softplus(x: Any) -> Any:
+    """`log log(1 + e^x)`, accurate for x of any size and sign; NumPy and traced JAX arrays."""
+    array = x.__array_namespace__()
+    small = array.exp(array.minimum(x, 0.0))
+    tiny = small < TINY
+    ratio = array.where(tiny, 1.0 - 0.5 * small, array.log1p(small) / array.where(tiny, 1.0, small))
+    large = array.maximum(x, 0.0)
+    return array.where(
+        x > 0.0, array.log(large + array.log1p(array.exp(-large))), x + array.log(ratio)
+    )
