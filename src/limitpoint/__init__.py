@@ -51,6 +51,7 @@ from limitpoint.networks import (
     SignedPower,
     Tensor,
     TwoLayer,
+    design,
     growth_times,
 )
 from limitpoint.problem import Problem
@@ -137,6 +138,7 @@ __all__ = [
     "commutator_norms",
     "commutators",
     "convergence_bound",
+    "design",
     "drift",
     "errors",
     "exact_spectrum",

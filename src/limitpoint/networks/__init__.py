@@ -3,6 +3,7 @@
 from limitpoint.networks.base import Condition, GrowthCoordinates, Network
 from limitpoint.networks.convolutional import Convolutional
 from limitpoint.networks.coupled import BALANCE_TOLERANCE, CoupledNetwork
+from limitpoint.networks.design import design
 from limitpoint.networks.diagonal import Diagonal
 from limitpoint.networks.fully_connected import FullyConnected
 from limitpoint.networks.general import General
@@ -39,5 +40,6 @@ __all__ = [
     "Tensor",
     "TwoLayer",
     "WithoutClocks",
+    "design",
     "growth_times",
 ]

@@ -120,12 +120,9 @@ class Classification(Task):
 
         The samples are the last axis.
         """
-        if self.loss_name == "exponential":
-            logs, slopes = -margins, 1.0
-        else:
-            logs = _log_softplus(-margins)
-            # The logistic function of −m over the loss of m, which tends to 1 as m grows.
-            slopes = np.exp(-np.logaddexp(0.0, margins) - logs)
+        exponential = self.loss_name == "exponential"
+        logs = -margins if exponential else _log_softplus(-margins)
+        slopes = np.ones_like(margins) if exponential else _softplus_slope(-margins)
         shares = np.exp(logs - logs.max(axis=-1, keepdims=True))
         weights: Float = slopes * shares / shares.sum(axis=-1, keepdims=True)
         return weights
@@ -134,10 +131,23 @@ class Classification(Task):
 def _log_softplus(x: Any) -> Any:
     """`log log(1 + e^x)`, accurate for x of any size and sign; NumPy and traced JAX arrays."""
     array = x.__array_namespace__()
-    small = array.exp(array.minimum(x, 0.0))
+    small, large = array.exp(array.minimum(x, 0.0)), array.maximum(x, 0.0)
+    above = array.log(large + array.log1p(array.exp(-large)))
+    return array.where(x > 0.0, above, x + array.log(_log1p_share(small)))
+
+
+def _softplus_slope(x: Float) -> Float:
+    """The derivative of `log log(1 + e^x)`, which tends to 1 as x falls."""
+    small, large = np.exp(np.minimum(x, 0.0)), np.maximum(x, 0.0)
+    below = 1.0 / (1.0 + small) / _log1p_share(small)
+    above = 1.0 / (1.0 + np.exp(-large)) / (large + np.log1p(np.exp(-large)))
+    slopes: Float = np.where(x > 0.0, above, below)
+    return slopes
+
+
+def _log1p_share(small: Any) -> Any:
+    """`log(1 + e)/e`, also where e is zero; differentiable by JAX."""
+    array = small.__array_namespace__()
     tiny = small < TINY
-    ratio = array.where(tiny, 1.0 - 0.5 * small, array.log1p(small) / array.where(tiny, 1.0, small))
-    large = array.maximum(x, 0.0)
-    return array.where(
-        x > 0.0, array.log(large + array.log1p(array.exp(-large))), x + array.log(ratio)
-    )
+    share = array.log1p(small) / array.where(tiny, 1.0, small)
+    return array.where(tiny, 1.0 - 0.5 * small, share)

@@ -13,7 +13,7 @@ __all__ = ["Separation"]
 EPS = float(np.finfo(np.float64).eps)
 # A combination of the samples counts as zero when it is this small relative to what is added up:
 # the accuracy of a vertex of the linear program, some thousand roundings per entry.
-VANISHING = 1e-9
+VANISHING = 1e-12
 # A message names at most this many samples.
 SAMPLES_NAMED = 5
 
@@ -54,16 +54,19 @@ class Separation:
             bounds=[*[(-1.0, 1.0)] * n, (None, None)],
             method="highs",
         )
-        if found.status == 0:
-            box = np.clip(found.x[:n], -1.0, 1.0)
-            products = rows @ box
-            if (products > (n + 2) * EPS * (np.abs(rows) @ np.abs(box))).all():
-                direction = box / sizes
+        if found.status != 0:  # pragma: no cover - the program is bounded and feasible
+            raise RuntimeError(f"the linear program of the separation failed: {found.message}")
+        weights = np.maximum(-found.ineqlin.marginals, 0.0)
+        # A margin below the program's tolerance may come out negative; where the samples that
+        # decide are independent, a direction with equal products with them is exact.
+        tight = weights > EPS
+        equal = np.linalg.lstsq(rows[tight], np.ones(int(tight.sum())), rcond=None)[0]
+        for scaled in (found.x[:n], equal):
+            bound = (n + 2) * EPS * (np.abs(rows) @ np.abs(scaled))
+            if (rows @ scaled > bound).all():
+                direction = scaled / sizes
                 direction /= float(np.linalg.norm(direction))
                 return cls(read_only(direction), float((signed @ direction).min()))
-            weights = np.maximum(-found.ineqlin.marginals, 0.0)
-        else:  # pragma: no cover - a bounded, feasible program
-            weights = np.ones(m)
         weights /= float(weights.sum()) or 1.0
         left = float(np.abs(weights @ rows).max())
         raise _refusal(weights / lengths, left)
@@ -85,7 +88,7 @@ def _refusal(weights: Float, left: float) -> NotSeparable:
             weights,
         )
     return NotSeparable(
-        "X and y are separable by a margin that is too small for float64 to tell from none "
+        "X and y are separable at most by a margin too small to be told from none "
         f"({left:.1g}, relative to the samples). Rescale X, or remove samples {named}{more}",
         weights,
     )
