@@ -33,6 +33,10 @@ class Status(Enum):
         "Nothing moves: the gradient is exactly zero at the start although the data are not "
         "fitted. Layers that are all zero are the usual cause."
     )
+    AT_REST = (
+        "The flow has come to rest although the data are not separated: signs or zeros of the "
+        "start forbid the coefficients that would separate them."
+    )
     SADDLE = (
         "Caught by the saddle at zero: this start lies on the one curve from which training ends "
         "there, although the data could be fitted. Any other start, however near, gets away."

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float, as_float_array, as_number
+from limitpoint.arrays import Float, as_float_array, as_number, as_positive, as_whole_number
+from limitpoint.dynamics.normalised_flow import flow_in_normalised_time
 from limitpoint.dynamics.parameter_flow import flow_in_parameter_space
 from limitpoint.dynamics.radial_flow import flow_in_row_space, safe_radial_map
 from limitpoint.dynamics.sample_flow import flow_in_sample_space
@@ -14,8 +15,9 @@ from limitpoint.dynamics.two_layer_flow import check_resolved, flow_of_two_layer
 from limitpoint.errors import InitError, LimitpointError
 from limitpoint.networks import TwoLayer
 from limitpoint.problem import Problem
+from limitpoint.tasks import Classification
 
-__all__ = ["ParameterSpace", "SampleSpace", "flow"]
+__all__ = ["NormalisedTime", "ParameterSpace", "SampleSpace", "flow"]
 
 # Local error per step, relative. The end point corrects itself (the root is unique), so this
 # governs the times of events along the way.
@@ -23,6 +25,15 @@ RTOL = 1e-10
 # A flow that was given no end stops when its misfit, relative, has fallen to this.
 MISFIT_TOLERANCE = 1e-10
 MAX_STEPS = 200_000
+# A flow of a classification that was given no end stops at this margin, a loss of e^−1000000. Its
+# direction is then about as far from its limit as the inverse, or the root of that.
+MARGIN = 1e6
+# Nothing corrects its errors on the way to that: a tenth of the tolerance of a flow that converges
+# leaves times, and losses, to 1e-8.
+MARGIN_RTOL = 1e-11
+# Margins beyond this are rounded to a thousandth, which is then the error of every sample's weight;
+# the integrator fails a little later.
+LARGEST_MARGIN = 1e12
 
 
 @dataclass(frozen=True)
@@ -50,12 +61,47 @@ class ParameterSpace:
     max_steps: int = MAX_STEPS
 
 
+@dataclass(frozen=True)
+class NormalisedTime:
+    """Integrate the parameters of a classification, `dθ/dτ = −∇ log loss`, `dτ = loss dt`.
+
+    Losses far below the smallest float are reached, and times far beyond the largest, which the
+    trajectory has in logarithms.
+
+    Parameters
+    ----------
+    margin
+        Stop when the smallest margin is as large as this, unless an end is given; at most 1e12:
+        beyond, rounding of the margins blurs which samples weigh how much.
+    rtol
+        Local error per step, relative; a hundredth of `1/margin` where that is smaller.
+    max_steps
+        Stop after so many steps of the integrator.
+    """
+
+    margin: float = MARGIN
+    rtol: float = MARGIN_RTOL
+    max_steps: int = MAX_STEPS
+
+    def __post_init__(self) -> None:
+        margin = as_positive(self.margin, "margin", LimitpointError)
+        if margin > LARGEST_MARGIN:
+            raise LimitpointError(
+                f"margin must be at most {LARGEST_MARGIN:g}, to which float64 holds margins to a "
+                f"thousandth; it is {margin:g}"
+            )
+        object.__setattr__(self, "margin", margin)
+        object.__setattr__(self, "rtol", as_positive(self.rtol, "rtol", LimitpointError))
+        steps = as_whole_number(self.max_steps, 1, "max_steps", LimitpointError)
+        object.__setattr__(self, "max_steps", steps)
+
+
 def flow(
     problem: Problem,
     *,
     t_end: float | None = None,
     times: ArrayLike | None = None,
-    space: SampleSpace | ParameterSpace | None = None,
+    space: SampleSpace | ParameterSpace | NormalisedTime | None = None,
 ) -> Trajectory:
     """Simulate exact gradient flow.
 
@@ -64,13 +110,14 @@ def flow(
     problem
         Network, initialisation and task; the scale must be positive and finite.
     t_end
-        Stop at this time; by default when the data are fitted.
+        Stop at this time; by default when the data are fitted, or separated by a large margin.
     times
         Record exactly at these times (increasing, the last one is the end); by default at the
         integrator's own steps, which crowd where the coefficients change.
     space
         `SampleSpace()` (default where the network has a mirror map whose clocks float64 resolves,
-        or a radial map) or `ParameterSpace()`.
+        or a radial map) or `ParameterSpace()`. A classification has one way only,
+        `NormalisedTime(margin=1e6)`.
 
     Examples
     --------
@@ -80,6 +127,14 @@ def flow(
     >>> problem = lp.Problem(network, lp.Init.zero_last(network, task, scale=1e-100), task)
     >>> lp.flow(problem).coef.round(6).tolist()
     [0.0, 0.5]
+
+    Of a classification what converges is the direction, and that like a power of the margin:
+
+    >>> task = lp.Classification([[1, 2], [0, -3]], [1, -1])
+    >>> problem = lp.Problem(network, lp.Init.zero_last(network, task, scale=0.1), task)
+    >>> run = lp.flow(problem, space=lp.NormalisedTime(margin=1e8))
+    >>> run.directions[-1].round(3).tolist(), float(run.log_losses[-1]) < -1e8
+    ([0.0, 1.0], True)
     """
     if not problem.init.is_finite:
         raise InitError(
@@ -87,6 +142,21 @@ def flow(
             "time (log_scale=-2302.6 is 10^-1000)"
         )
     t_end, recorded = _checked_times(t_end, times)
+    if isinstance(problem.task, Classification):
+        if not isinstance(space, NormalisedTime | None):
+            raise LimitpointError(
+                "the flow of a classification runs in normalised time: space must be "
+                f"NormalisedTime(margin=1e6); it is {space!r}"
+            )
+        space = NormalisedTime() if space is None else space
+        return flow_in_normalised_time(
+            problem, t_end, recorded, space.margin, space.rtol, space.max_steps
+        )
+    if isinstance(space, NormalisedTime):
+        raise LimitpointError(
+            "normalised time is for a classification; of a regression space must be "
+            f"SampleSpace() or ParameterSpace(); it is {space!r}"
+        )
     mirror = problem.network.mirror_map(problem.init)
     radial = safe_radial_map(problem)
     two_layers = isinstance(problem.network, TwoLayer)

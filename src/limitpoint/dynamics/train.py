@@ -12,12 +12,13 @@ from rich.console import Console
 from rich.progress import Progress
 
 from limitpoint.arrays import Float, as_whole_number
-from limitpoint.dynamics.fitting import gauge_of, gauged, loss_at
+from limitpoint.dynamics.fitting import gauge_of, gauged, loss_at, margins_at, wrong_share
 from limitpoint.dynamics.optimisers import Layers, Optimiser
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import LimitpointError
 from limitpoint.problem import Problem
 from limitpoint.status import Status
+from limitpoint.tasks import Classification
 
 __all__ = ["train"]
 
@@ -49,7 +50,7 @@ def train(
         Network, initialisation and task. The initial layers must be representable in float64.
     optimiser
         For instance `GD(learning_rate=1e-2)`, `SGD(learning_rate=1e-2, batch_size=4)` or
-        `LabelNoise(learning_rate=1e-2, delta=0.1)`.
+        `LabelNoise(learning_rate=1e-2, delta=0.1)`, which is for regressions.
     steps
         Number of steps.
     record
@@ -131,6 +132,27 @@ def _as_trajectory(
     with np.errstate(over="ignore", invalid="ignore"):
         coefs = np.stack([problem.network.coef(record) for record in records])
         losses = np.array([loss_at(problem, record) for record in records])
+    times = np.asarray(steps * optimiser.time_per_step, dtype=np.float64)
+    kind = f"training by {optimiser}"
+    if isinstance(problem.task, Classification):
+        with np.errstate(all="ignore"):
+            margins = np.stack([margins_at(problem, record) for record in records])
+            log_losses = np.asarray(problem.task.log_loss(margins))
+            log_times = np.log(times)
+        finite = bool(np.isfinite(log_losses[-1]))
+        return Trajectory.build(
+            kind=kind,
+            status=Status.REACHED_END if finite else Status.DIVERGED,
+            times=times,
+            coefs=coefs,
+            losses=losses,
+            layers=layers,
+            steps=steps,
+            misfit=wrong_share(margins[-1]) if finite else np.inf,
+            log_times=log_times,
+            log_losses=log_losses,
+            margins=margins,
+        )
     gauge = gauge_of(problem, records[0])
     if not np.isfinite(losses[-1]):
         status, misfit = Status.DIVERGED, np.inf
@@ -138,9 +160,9 @@ def _as_trajectory(
         misfit = gauge.misfit(gauged(problem, records[-1]))
         status = gauge.arrived if misfit <= MISFIT_TOLERANCE else Status.REACHED_END
     return Trajectory.build(
-        kind=f"training by {optimiser}",
+        kind=kind,
         status=status,
-        times=np.asarray(steps * optimiser.time_per_step, dtype=np.float64),
+        times=times,
         coefs=coefs,
         losses=losses,
         layers=layers,

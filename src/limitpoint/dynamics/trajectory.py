@@ -17,6 +17,8 @@ __all__ = ["Trajectory"]
 # A printed table shows this many moments and this many coefficients, the largest at the end.
 ROWS_SHOWN = 12
 COEFS_SHOWN = 4
+# Coefficients between e to the minus this and e to this are multiplied as they are.
+LARGEST_LOG = 300.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,7 +35,13 @@ class Trajectory:
         What was run, in words.
     misfit
         How far from fitting the data it ended: the part of the residual that can be fitted,
-        relative to the part of y that can.
+        relative to the part of y that can. Of a classification, the share of samples on the wrong
+        side, those with margins of 0 or less.
+
+    Notes
+    -----
+    Of a classification the coefficients grow for ever: it also has `margins`, and times and losses
+    in logarithms, where float64 holds them.
     """
 
     data: xr.Dataset
@@ -56,8 +64,14 @@ class Trajectory:
         layers: tuple[Float, ...] | None = None,
         duals: Float | None = None,
         steps: NDArray[np.int64] | None = None,
+        log_times: Float | None = None,
+        log_losses: Float | None = None,
+        margins: Float | None = None,
     ) -> "Trajectory":
-        """Assemble the data set; signs and logs are taken from the coefficients if not given."""
+        """Assemble the data set; signs and logs are taken from the coefficients if not given.
+
+        The last three are those of a classification.
+        """
         with np.errstate(divide="ignore"):
             signs = np.sign(coefs) if signs is None else signs
             logs = np.log(np.abs(coefs)) if logs is None else logs
@@ -76,6 +90,12 @@ class Trajectory:
             data[f"layer_{i}"] = (axes, layer)
         if duals is not None:
             data["dual"] = (("time", "sample", "output")[: duals.ndim], duals)
+        if log_times is not None:
+            data = data.assign_coords(log_time=("time", log_times))
+        if log_losses is not None:
+            data["log_loss"] = ("time", log_losses)
+        if margins is not None:
+            data["margin"] = (("time", "sample"), margins)
         if steps is not None:
             data = data.assign_coords(step=("time", steps))
         for variable in data.variables.values():
@@ -119,6 +139,45 @@ class Trajectory:
         return np.asarray(self.data["loss"].values)
 
     @property
+    def log_times(self) -> Float:
+        """Natural logarithms of the times; those of a classification may be beyond float64."""
+        if "log_time" in self.data.coords:
+            return np.asarray(self.data["log_time"].values)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.times))
+
+    @property
+    def log_losses(self) -> Float:
+        """Natural logarithms of the losses; those of a classification may be below float64."""
+        if "log_loss" in self.data:
+            return np.asarray(self.data["log_loss"].values)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.losses))
+
+    @property
+    def margins(self) -> Float | None:
+        """Margins `y_i f(x_i)`, times × m; None for a regression."""
+        return np.asarray(self.data["margin"].values) if "margin" in self.data else None
+
+    @property
+    def directions(self) -> Float:
+        """The coefficients divided by their norm, times × n; zero where they are all zero."""
+        count, coefs, logs = len(self.times), self.coefs, self.log_abs_coefs
+        largest = logs.reshape(count, -1).max(axis=1, initial=-np.inf)
+        largest = np.where(np.isfinite(largest), largest, 0.0).reshape(-1, *[1] * (coefs.ndim - 1))
+        # From the coefficients themselves, to all digits, where squares of them are representable.
+        held = np.abs(largest) < LARGEST_LOG
+        with np.errstate(all="ignore"):
+            shaped = np.where(
+                held,
+                coefs * np.exp(-np.where(held, largest, 0.0)),
+                self.signs * np.exp(logs - largest),
+            )
+            norms = np.sqrt((shaped.reshape(count, -1) ** 2).sum(axis=1)).reshape(largest.shape)
+            directions: Float = shaped / np.where(norms > 0, norms, 1.0)
+        return directions
+
+    @property
     def layers(self) -> tuple[Float, ...] | None:
         """The layers, each times × its shape, where they were recorded."""
         names = [name for name in self.data if str(name).startswith("layer_")]
@@ -138,6 +197,17 @@ class Trajectory:
     def to_dict(self) -> dict[str, Any]:
         """As plain Python values (coefficients and losses along time, not the layers)."""
         steps = {} if self.steps is None else {"steps": self.steps.tolist()}
+        margins = self.margins
+        separation = (
+            {}
+            if margins is None
+            else {
+                "log_times": self.log_times.tolist(),
+                "log_losses": self.log_losses.tolist(),
+                "margins": margins.tolist(),
+                "directions": self.directions.tolist(),
+            }
+        )
         return {
             "kind": self.kind,
             "status": self.status.name,
@@ -149,6 +219,7 @@ class Trajectory:
             "signs": self.signs.tolist(),
             "log_abs_coefs": self.log_abs_coefs.tolist(),
             "losses": self.losses.tolist(),
+            **separation,
         }
 
     def __rich__(self) -> Any:
@@ -156,17 +227,26 @@ class Trajectory:
         shown = np.sort(np.argsort(-self.log_abs_coefs[-1].ravel(), kind="stable")[:COEFS_SHOWN])
         places = [np.unravel_index(i, self.coef.shape) for i in shown]
         steps = self.steps
-        first = "time" if steps is None else "step"
-        names = (f"β[{', '.join(str(i) for i in place)}]" for place in places)
+        named = [", ".join(str(i) for i in place) for place in places]
+        margins = self.margins
+        if margins is None:
+            columns = ["time", "loss", *(f"β[{name}]" for name in named)]
+            numbers = [self.times, self.losses]
+            shown_coefs = self.coefs
+        else:
+            columns = ["log time", "log loss", "margin", *(f"β[{name}]/‖β‖" for name in named)]
+            numbers = [self.log_times, self.log_losses, margins.min(axis=1)]
+            shown_coefs = self.directions
         body = [
             (
-                number(self.times[r]) if steps is None else str(steps[r]),
-                number(self.losses[r]),
-                *(f"{self.coefs[r][place]:.4g}" for place in places),
+                *(number(each[r]) for each in numbers),
+                *(f"{shown_coefs[r][place]:.4g}" for place in places),
             )
             for r in rows
         ]
-        columns = (first, "loss", *names)
+        if steps is not None:
+            columns[0] = "step"
+            body = [(str(steps[r]), *row[1:]) for r, row in zip(rows, body, strict=True)]
         title = f"{self.kind}: {len(self.times)} records, {self.coef.size} coefficients"
         return Group(table(title, columns, body), str(self.status))
 
