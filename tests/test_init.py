@@ -245,3 +245,55 @@ def test_shaped_is_refused_for_powers():
         InitError, match=r"shaped needs .*Paired\(\); for SignedPower.*Init.unbiased"
     ):
         lp.Init.shaped(lp.SignedPower(3), TASK, 0.1, shape=0.5)
+
+
+# ---------------------------------------------------------------- zero_last with units of its own
+
+
+def test_zero_last_of_convolutions_is_an_impulse():
+    """Even and with a flat spectrum, also in filters of different lengths."""
+    task = lp.Regression(np.ones((1, 4)), [1.0])
+    init = lp.Init.zero_last(lp.Convolutional((2, 4, 4)), task, 0.5)
+    assert [layer.tolist() for layer in init.layers] == [[0.5, 0], [0.5, 0, 0, 0], [0] * 4]
+    init = lp.Init.zero_last(lp.Convolutional((4, 4)), task, direction=[1, 2, 3, 2])
+    assert init.direction[0].tolist() == [1.0, 2.0, 3.0, 2.0]
+    with pytest.raises(InitError, match="zero_last needs a network whose layers all have one"):
+        lp.Init.zero_last(lp.Convolutional((2, 4)), task, direction=[1, 2])
+
+
+def test_zero_last_of_matrix_products_is_the_identity():
+    task = lp.MatrixSensing(np.ones((1, 2, 2)), [1.0])
+    init = lp.Init.zero_last(lp.MatrixProduct(3), task, 0.5)
+    assert [layer.tolist() for layer in init.layers] == [
+        [[0.5, 0.0], [0.0, 0.5]],
+        [[0.5, 0.0], [0.0, 0.5]],
+        [[0.0, 0.0], [0.0, 0.0]],
+    ]
+    given = [[1.0, 2.0], [2.0, 1.0]]
+    assert (
+        lp.Init.zero_last(lp.MatrixProduct(2), task, direction=given).direction[0].tolist() == given
+    )
+
+
+def test_zero_last_of_dense_networks_is_the_identity():
+    init = lp.Init.zero_last(lp.FullyConnected((2, 4)), TASK, 0.5)
+    assert [layer.tolist() for layer in init.direction] == [
+        np.eye(3, 2).tolist(),
+        np.eye(2, 4).tolist(),
+        [0.0] * 4,
+    ]
+    with pytest.raises(InitError, match=r"zero_last takes no direction for FullyConnected"):
+        lp.Init.zero_last(lp.FullyConnected((3,)), TASK, direction=[1.0, 2.0, 3.0])
+
+
+def test_zero_last_of_orthogonal_tensors_is_their_common_coordinate():
+    rng = np.random.default_rng(0)
+    U = [np.linalg.qr(rng.standard_normal((size, 2)))[0] for size in (2, 3, 4)]
+    network = lp.OrthogonalTensor(rng.standard_normal((2, 3)), U)
+    for given, eta in ((None, [1.0, 1.0]), ([2.0, -1.0], [2.0, -1.0])):
+        init = lp.Init.zero_last(network, TASK, direction=given)
+        inner = network.diagonal_layers(init.direction)
+        np.testing.assert_allclose(inner[:-1], [eta, eta], rtol=0, atol=1e-15 * 10)
+        assert not init.direction[-1].any()
+    with pytest.raises(InitError, match="one entry for every row of S, 2"):
+        lp.Init.zero_last(network, TASK, direction=[1.0, 2.0, 3.0])

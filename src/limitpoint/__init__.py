@@ -14,6 +14,7 @@ from limitpoint.dynamics import (
     LabelNoiseModel,
     NoiseProcess,
     NoiseTerm,
+    NormalisedTime,
     Optimiser,
     ParameterSpace,
     Paths,
@@ -53,6 +54,7 @@ from limitpoint.networks import (
     TwoLayer,
     design,
     growth_times,
+    singular_vector_residual,
 )
 from limitpoint.problem import Problem
 from limitpoint.problem_file import load_problem, save_problem
@@ -76,6 +78,7 @@ from limitpoint.theory import (
     saddle_path,
     saddles,
     spectral_jumps,
+    stationarity,
     theorems,
 )
 from limitpoint.verify import Check, Verdict, verify
@@ -107,6 +110,7 @@ __all__ = [
     "MatrixSensing",
     "NoiseProcess",
     "NoiseTerm",
+    "NormalisedTime",
     "Optimiser",
     "OrthogonalTensor",
     "Paired",
@@ -155,8 +159,10 @@ __all__ = [
     "saddles",
     "save_problem",
     "simulate",
+    "singular_vector_residual",
     "spectral_jumps",
     "spectrum",
+    "stationarity",
     "theorems",
     "train",
     "train_many",

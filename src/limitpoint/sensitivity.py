@@ -12,9 +12,11 @@ import numpy as np
 from limitpoint.arrays import Float
 from limitpoint.dynamics import FitGauge
 from limitpoint.mirror import CurveMap, MirrorMap, RadialMap
-from limitpoint.networks import CoupledNetwork, TwoLayer
+from limitpoint.networks import CoupledNetwork, Tensor, TwoLayer
 from limitpoint.problem import Problem
 from limitpoint.theory import Limit
+from limitpoint.theory.diagonal_form import Reduction, reduction_of
+from limitpoint.theory.one_sample import OneSample
 
 __all__ = ["ACCUMULATION", "EPS", "SAFETY", "Sensitivity", "sensitivity_of"]
 
@@ -34,16 +36,23 @@ class Sensitivity(ABC):
     ----------
     size
         Norm of the limit, the unit of distances.
+    gauge
+        What can be fitted.
     longest_growth
         By how much, in logarithms, the parameters have grown.
     """
 
     longest_growth: float
 
-    def __init__(self, problem: Problem, limit: Limit, gauge: FitGauge) -> None:
+    def __init__(
+        self, problem: Problem, limit: Limit, gauge: FitGauge, terms: Float | None = None
+    ) -> None:
         self._task = problem.regression
         self.limit = limit
+        # The sums of moduli to which errors of the coefficients are relative.
+        self._terms = np.abs(limit.coef) if terms is None else terms
         self.size = float(np.linalg.norm(limit.coef)) or 1.0
+        self.gauge = gauge
         self._range, self._target = gauge.basis, gauge.target
 
     def distance(self, coef: Float) -> float:
@@ -57,8 +66,7 @@ class Sensitivity(ABC):
         if not np.isfinite(misfit).all():
             return 0.0  # nothing explains a run that diverged
         gain = self._gain(coef)
-        size = np.abs(self.limit.coef)
-        spread = size + np.abs(gain) @ np.abs(self._range.T @ self._task.X) @ size
+        spread = self._terms + np.abs(gain) @ np.abs(self._range.T @ self._task.X) @ self._terms
         relative = max(
             map_error, self.limit.certificate.tolerance, EPS * (1.0 + self.longest_growth)
         )
@@ -89,9 +97,16 @@ def sensitivity_of(problem: Problem, limit: Limit) -> Sensitivity:
     if isinstance(network, TwoLayer):
         return _MinimumNorm(problem, limit)
     radial = network.radial_map(problem.init) if isinstance(network, CoupledNetwork) else None
-    if radial is None:
+    if radial is not None:
+        return _Radial(problem, limit, radial)
+    reduction = reduction_of(problem)
+    inner = None if reduction is None else reduction.inner_limit()
+    if reduction is not None and inner is not None:
+        return _Reduced(limit, reduction, inner)
+    sample = OneSample.of(problem)
+    if sample is None or limit.layers is None:
         raise TypeError(f"{network} has no map from this start, so no sensitivity is known")
-    return _Radial(problem, limit, radial)
+    return _OneSample(limit, limit.layers, sample)
 
 
 class _OwnClocks(Sensitivity):
@@ -174,4 +189,58 @@ class _MinimumNorm(Sensitivity):
 
     def _gain(self, coef: Float) -> Float:
         gain: Float = np.asarray(np.linalg.pinv(self._range.T @ self._task.X), dtype=np.float64)
+        return gain
+
+
+class _Reduced(Sensitivity):
+    """A diagonal network within: D is diagonal there, and `β = Sᵀρ`."""
+
+    def __init__(self, limit: Limit, reduction: Reduction, inner: Limit) -> None:
+        mirror = reduction.diagonal.network.mirror_map(reduction.diagonal.init)
+        if mirror is None:
+            raise TypeError(f"{reduction.diagonal.network} has no mirror map")
+        self._within = _OwnClocks(reduction.diagonal, inner, mirror)
+        self._form = reduction.form
+        # |S|, (r, n): coefficients may be small differences of large products.
+        self._moduli = np.abs(self._form.outer_coefs(np.eye(len(inner.coef))))
+        terms = np.abs(inner.coef) @ self._moduli
+        super().__init__(reduction.problem, limit, self._within.gauge, terms)
+        self.longest_growth = self._within.longest_growth
+
+    def _noise(self) -> Float:
+        noise: Float = self._within._noise() @ self._moduli
+        return noise
+
+    def _gain(self, coef: Float) -> Float:
+        products = self._form.inner_coefs(coef)
+        within = self._within.limit.coef if products is None else products
+        gain: Float = self._form.outer_coefs(self._within._gain(within).T).T
+        return gain
+
+
+class _OneSample(Sensitivity):
+    """One clock ν moves all coefficients: D has rank one.
+
+    Along ν the layers move as `M(x)v₂` and `M(x)ᵀv₁`, and coefficients are linear in each layer.
+    """
+
+    def __init__(self, limit: Limit, layers: tuple[Float, ...], sample: OneSample) -> None:
+        problem, network = sample.problem, sample.problem.network
+        first, second = layers
+        # All other tensors have no negative entries.
+        positive = Tensor(np.abs(network.M)) if isinstance(network, Tensor) else network
+        terms = np.asarray(positive.coef((np.abs(first), np.abs(second))))
+        start = np.asarray(network.coef(problem.init.layers))
+        super().__init__(problem, limit, FitGauge.of(problem.regression, start), terms)
+        ahead, back = sample.spectrum.times(layers)
+        self._along = np.asarray(network.coef((ahead, second))) + network.coef((first, back))
+        # p ± q grow as e^{±sν}.
+        self.longest_growth = float(np.abs(limit.clocks).max())
+
+    def _noise(self) -> Float:
+        return ROUNDING_UNITS * EPS * self._terms
+
+    def _gain(self, coef: Float) -> Float:
+        slope = self._range.T @ (self._task.X @ self._along)
+        gain: Float = np.outer(self._along, slope) / float(slope @ slope)
         return gain

@@ -10,6 +10,8 @@ import math
 import jax
 import numpy as np
 import pytest
+from tests.networks import multilinear_checks as checks
+from tests.oracles import tensor_forms
 
 import limitpoint as lp
 from limitpoint.errors import ScaleNotRepresentable
@@ -250,3 +252,14 @@ def test_growth_far_beyond_float64_stays_finite():
     assert np.isfinite(chart.coefs(state)).all()
     assert np.isfinite(chart.times_gradient(np.eye(chart.dimension // 2), state)).all()
     assert all(np.isfinite(layer).all() for layer in chart.layers(state))
+
+
+@pytest.mark.parametrize("depth", [2, 3, 4])
+def test_tensor_form(depth):
+    network = lp.Diagonal(depth)
+    task = lp.Regression(np.ones((1, 3)), [1.0])
+    tensor = tensor_forms.whole(tensor_forms.diagonal, 3, depth)
+    checks.agrees_with_own_tensor(network, task, tensor)
+    np.testing.assert_array_equal(network.tensor(task), tensor)
+    with pytest.raises(lp.errors.NetworkError, match="is for small sizes"):
+        network.tensor(lp.Regression(np.ones((1, 1000)), [1.0]))

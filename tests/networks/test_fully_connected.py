@@ -4,7 +4,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from tests.networks import multilinear_checks as checks
 from tests.oracles import radial_flow as oracle
+from tests.oracles import tensor_forms
 
 import limitpoint as lp
 from limitpoint.errors import NetworkError
@@ -45,6 +47,13 @@ class TestProducts:
         # Quadratic: the central difference is exact but for rounding.
         size = max(float(np.abs(side).max()) for side in sides)
         np.testing.assert_allclose(sides[0], sides[1], rtol=0, atol=1e-13 * size)
+
+    def test_tensor_form(self, widths):
+        """M_fc of Appendix B, whose matrices are read column by column, and ours, row by row."""
+        network = lp.FullyConnected(widths=widths)
+        tensor = tensor_forms.whole(tensor_forms.fully_connected, 3, widths)
+        checks.agrees_with_tensor(network, TASK, tensor)
+        checks.agrees_with_own_tensor(network, TASK, tensor)
 
 
 class TestBalance:
@@ -161,3 +170,10 @@ class TestBadInput:
         task = lp.Regression(TASK.X, np.ones((2, 2)))
         with pytest.raises(NetworkError, match="one output"):
             lp.FullyConnected((2,)).layer_shapes(task)
+
+
+def test_large_tensor():
+    network = lp.FullyConnected(widths=(100, 100))
+    task = lp.Regression(np.ones((1, 100)), [1.0])
+    with pytest.raises(NetworkError, match="is for small sizes"):
+        network.tensor(task)

@@ -115,23 +115,42 @@ class Init:
     ) -> "Init":
         """Give every layer but the last the same `direction` (ones by default), the last zeros.
 
-        The initialisation of Yun et al. (2021), Corollary 5: the coefficients start at zero.
+        The initialisation of Yun et al. (2021), Corollary 5: the coefficients start at zero. Some
+        networks have a unit of their own: impulses for convolutions (Corollary 6; ones have a zero
+        Fourier transform), the identity for matrix products (Corollary 7) and dense networks (Wu
+        et al. 2019; these take no direction), `U_lη̄` for an orthogonally decomposable tensor
+        (Theorem 5; η̄ is the direction, a number for every row of S).
 
         Raises
         ------
         InitError
             If the network's coefficients do not vanish with its last layer.
+
+        Examples
+        --------
+        >>> from limitpoint import MatrixProduct, MatrixSensing
+        >>> task = MatrixSensing([[[1.0, 0.0], [0.0, 2.0]]], [1.0])
+        >>> init = Init.zero_last(MatrixProduct(depth=2), task, scale=0.5)
+        >>> [layer.tolist() for layer in init.layers]
+        [[[0.5, 0.0], [0.0, 0.5]], [[0.0, 0.0], [0.0, 0.0]]]
         """
         shapes = network.layer_shapes(task)
-        shared = common(shapes, direction, "zero_last", network)
+        given = (
+            None
+            if direction is None
+            else as_float_array(direction, "direction", InitError, ndim=(1, 2))
+        )
+        others = network.unit_layers(task, given)
+        if others is None:
+            shared = common(shapes, given, "zero_last", network)
+            others = (shared,) * (len(shapes) - 1)
         # Ones tell: a product with a zero is zero, a difference of powers or products is not.
         if len(shapes) < 2 or coef_at(network, shapes, [1.0] * (len(shapes) - 1) + [0.0]).any():
             raise InitError(
                 f"zero_last does not make the coefficients of {network} start at zero and then "
                 f"move; use {starts(network, shapes)}"
             )
-        layers = [shared] * (len(shapes) - 1) + [np.zeros(shapes[-1])]
-        return cls(layers, scale, log_scale=log_scale)
+        return cls([*others, np.zeros(shapes[-1])], scale, log_scale=log_scale)
 
     @classmethod
     def unbiased(

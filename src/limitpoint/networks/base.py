@@ -172,6 +172,13 @@ class Network(ABC):
     def growth_times(self, init: Init) -> GrowthTimes | None:
         """Growth times at vanishing scale, where the network has such."""
 
+    def unit_layers(self, task: Task, direction: Float | None) -> tuple[Float, ...] | None:
+        """All layers but the last of `Init.zero_last`, or None where equal layers are right.
+
+        `direction` is what the caller gave for them, or None for the network's own choice.
+        """
+        return None
+
     def assumptions(self, init: Init) -> tuple[Condition, ...]:
         """What the definition of the model supposes; empty where it supposes nothing."""
         return ()

@@ -104,6 +104,12 @@ class Convolutional(MultilinearNetwork):
         features, *indices = np.ogrid[tuple(slice(size) for size in shape)]
         return np.asarray(features == sum(indices) % shape[0], dtype=np.float64)
 
+    def unit_layers(self, task: Task, direction: Float | None) -> tuple[Float, ...] | None:
+        """Impulses, which are even and have no zero in their Fourier transform; ones have many."""
+        if direction is not None:
+            return None
+        return tuple(np.eye(1, size)[0] for size in self.filter_sizes[:-1])
+
     def invariants(self, layers: Sequence[Float]) -> Float:
         """`|Fw_l|² − |Fw_L|²` at every frequency for full filters, `‖w_l‖² − ‖w_L‖²` for shorter.
 

@@ -19,6 +19,7 @@ from limitpoint.mirror import (
 )
 from limitpoint.networks.base import GrowthCoordinates
 from limitpoint.networks.layered import LayeredNetwork
+from limitpoint.networks.multilinear import check_tensor_size
 from limitpoint.networks.single_output import feature_shape
 from limitpoint.networks.smallest_layer_growth import SmallestLayerGrowth
 from limitpoint.networks.sums_and_differences import SumsAndDifferences
@@ -50,6 +51,15 @@ class Diagonal(LayeredNetwork):
     def coef(self, layers: Sequence[Any]) -> Any:
         """The entrywise product of the layers."""
         return reduce(operator.mul, layers)
+
+    def tensor(self, task: Task) -> Float:
+        """The tensor form M, (n, …, n): one where all indices are equal. Small sizes only."""
+        ((size,), *_) = self.layer_shapes(task)
+        shape = (size,) * (self.depth + 1)
+        check_tensor_size(self, shape)
+        tensor = np.zeros(shape)
+        tensor[(np.arange(size),) * (self.depth + 1)] = 1.0
+        return tensor
 
     def invariants(self, layers: Sequence[Float]) -> Float:
         """`a_j² − a_1²` for j = 2 … L (Labarrière et al. 2024, Proposition 1)."""

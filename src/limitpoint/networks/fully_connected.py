@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from limitpoint.arrays import Float
+from limitpoint.errors import InitError
 from limitpoint.init import Init
 from limitpoint.mirror import PowerRadius, RadialMap
 from limitpoint.networks.coupled import BALANCE_TOLERANCE, CoupledNetwork
+from limitpoint.networks.multilinear import check_tensor_size
 from limitpoint.networks.single_output import feature_shape
 from limitpoint.networks.widths import as_widths
 from limitpoint.tasks import Task
@@ -58,6 +60,30 @@ class FullyConnected(CoupledNetwork):
         (features,) = feature_shape(task, "fully connected")
         sizes = (features, *self.widths)
         return (*pairwise(sizes), (sizes[-1],))
+
+    def unit_layers(self, task: Task, direction: Float | None) -> tuple[Float, ...] | None:
+        """Ones on the diagonals: the zero-asymmetric start of Wu, Wang and Ma (2019)."""
+        if direction is not None:
+            raise InitError(
+                f"zero_last takes no direction for {self}, whose layers have different shapes; "
+                "give layers of your own as Init(direction, scale)"
+            )
+        return tuple(np.eye(shape[0], shape[1]) for shape in self.layer_shapes(task)[:-1])
+
+    def tensor(self, task: Task) -> Float:
+        """The tensor form M, (n, n·d₂, d₂·d₃, …, d_L): contracted with the layers it gives β.
+
+        One wherever the indices of the layers are linked, `(a₁, a₁a₂, a₂a₃, …, a_L)`. Matrices
+        count row by row, as `ravel` reads them. Small sizes only.
+        """
+        sizes = (self.layer_shapes(task)[0][0], *self.widths)
+        shape = (sizes[0], *(a * b for a, b in pairwise(sizes)), sizes[-1])
+        check_tensor_size(self, shape)
+        links = np.indices(sizes).reshape(len(sizes), -1)
+        steps = zip(links, links[1:], sizes[1:], strict=False)
+        tensor = np.zeros(shape)
+        tensor[(links[0], *(a * size + b for a, b, size in steps), links[-1])] = 1.0
+        return tensor
 
     def coef(self, layers: Sequence[Any]) -> Any:
         """`W₁ ⋯ w_L`, from the right; leading axes (of records, say) are kept."""

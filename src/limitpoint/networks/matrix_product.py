@@ -69,6 +69,13 @@ class MatrixProduct(LayeredNetwork, MultilinearNetwork):
         tensor[(ends, *(a * side + b for a, b in pairwise(links)))] = 1.0
         return tensor
 
+    def unit_layers(self, task: Task, direction: Float | None) -> tuple[Float, ...] | None:
+        """Identities (Yun et al. 2021, Corollary 7)."""
+        if direction is not None:
+            return None
+        side = self.layer_shapes(task)[0][0]
+        return (np.eye(side),) * (self.depth - 1)
+
     def invariants(self, layers: Sequence[Float]) -> Float:
         """The entries of `W_lᵀW_l − W_{l+1}W_{l+1}ᵀ`, one after the other."""
         kept = []

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limitpoint.arrays import Float, as_float_array
-from limitpoint.errors import NetworkError
+from limitpoint.errors import InitError, NetworkError
 from limitpoint.networks.multilinear import (
     MultilinearNetwork,
     check_entries,
@@ -135,6 +135,17 @@ class OrthogonalTensor(MultilinearNetwork):
         for eta, layer, matrix in zip(diagonal, start, self.U, strict=True):
             kept.append(eta @ matrix.T + (layer - matrix @ (matrix.T @ layer)))
         return tuple(kept)
+
+    def unit_layers(self, task: Task, direction: Float | None) -> tuple[Float, ...] | None:
+        """`U_lη̄` (Theorem 5); η̄ is the direction, ones by default."""
+        rank = len(self.S)
+        common = np.ones(rank) if direction is None else direction
+        if common.shape != (rank,):
+            raise InitError(
+                f"direction must have one entry for every row of S, {rank}; "
+                f"it has shape {common.shape}"
+            )
+        return tuple(matrix @ common for matrix in self.U[:-1])
 
     def invariants(self, layers: Sequence[Float]) -> Float:
         """`η_l² − η_L²`, entry by entry: those of the diagonal network, layer by layer."""

@@ -3,7 +3,9 @@
 from limitpoint.theory.atlas import Condition, Theorem, theorems
 from limitpoint.theory.basis_pursuit import Saddle, SaddlePath, saddle_path
 from limitpoint.theory.certificate import Certificate
+from limitpoint.theory.diagonal_form import Reduction, reduction_of
 from limitpoint.theory.limit import Limit
+from limitpoint.theory.margin.stationarity import stationarity
 from limitpoint.theory.predict import Explanation, explain, predict
 from limitpoint.theory.rates import convergence_bound, two_layer_bounds
 from limitpoint.theory.riccati import JumpProcess
@@ -19,6 +21,7 @@ __all__ = [
     "JumpProcess",
     "Limit",
     "LimitPath",
+    "Reduction",
     "Saddle",
     "SaddlePath",
     "Theorem",
@@ -28,9 +31,11 @@ __all__ = [
     "is_whitened",
     "predict",
     "predict_path",
+    "reduction_of",
     "saddle_path",
     "saddles",
     "spectral_jumps",
+    "stationarity",
     "theorems",
     "two_layer_bounds",
 ]

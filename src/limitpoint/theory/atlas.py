@@ -28,8 +28,10 @@ class Theorem:
     statement
         One paragraph, in the notation of this package.
     concludes
-        `"limit"` if it determines where training ends, `"rate"` if it bounds how fast, `"law"` if
-        it says what training never changes, `"model"` if it describes training by other equations.
+        `"limit"` if it determines where training ends, `"set"` if it determines a set of points or
+        directions one of which that is, `"rate"` if it bounds how fast, `"law"` if it says what
+        training never changes or always tends to, `"model"` if it describes training by other
+        equations.
     rank
         Among the theorems that determine the limit of a problem the highest rank is used: the
         more a theorem proves rather than supposes, the higher.

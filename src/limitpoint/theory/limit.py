@@ -10,6 +10,7 @@ from rich.console import Group
 from limitpoint.arrays import Float, read_only
 from limitpoint.display import number, table, to_html, to_text
 from limitpoint.status import Status
+from limitpoint.tasks import Classification
 from limitpoint.theory.certificate import Certificate
 
 if TYPE_CHECKING:
@@ -132,6 +133,8 @@ class Limit:
         }
 
     def __rich__(self) -> Any:
+        if issubclass(self.theorem.task, Classification):
+            return self._rich_direction()
         order = np.argsort(-self.log_abs_coef.ravel(), kind="stable")[:COEFS_SHOWN]
         places = [np.unravel_index(i, self.coef.shape) for i in order]
         rows = [
@@ -149,6 +152,30 @@ class Limit:
             f"potential {number(self.potential)}, certificate {number(self.certificate.worst)})",
             str(self.status),
             table(f"Limit: {shown}", (feature, "coefficient", "size"), rows),
+            self.certificate,
+        )
+
+    def _rich_direction(self) -> Any:
+        """Of a classification: the direction, and the coefficients with smallest margin 1."""
+        order = np.argsort(-self.log_abs_coef, kind="stable")[:COEFS_SHOWN]
+        rows = [(str(i), f"{self.direction[i]:.9g}", f"{self.coef[i]:.9g}") for i in order]
+        norm = float(np.linalg.norm(self.coef))
+        rate = (
+            "How fast the direction gets there is not known."
+            if self.rate is None
+            else f"The direction is off by a multiple of margin^-{self.rate:.3g}."
+        )
+        return Group(
+            f"Limit direction by {self.theorem.id} (smallest margin {number(1.0 / norm)} at norm "
+            f"1, potential {number(self.potential)}, "
+            f"certificate {number(self.certificate.worst)})",
+            str(self.status),
+            rate,
+            table(
+                f"Limit: the {len(order)} largest of {self.coef.size} coefficients",
+                ("feature", "direction", "with smallest margin 1"),
+                rows,
+            ),
             self.certificate,
         )
 

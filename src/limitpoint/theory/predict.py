@@ -15,6 +15,7 @@ from limitpoint.errors import NoTheoremApplies
 from limitpoint.problem import Problem
 from limitpoint.theory import (
     boundary,
+    diagonal_form,
     half_lines,
     labarriere2024,
     lazy,
@@ -34,6 +35,7 @@ __all__ = ["Explanation", "explain", "predict"]
 # Importing a module of theorems registers them; this names the modules the atlas is made of.
 PAPERS = (
     boundary,
+    diagonal_form,
     half_lines,
     labarriere2024,
     lazy,
@@ -87,7 +89,11 @@ class Explanation:
 
     def __rich__(self) -> Any:
         parts: list[Any] = [Text(f"Which theorems apply to {self.problem!r}")]
+        others = []
         for theorem, conditions in self.rows:
+            if not isinstance(self.problem.task, theorem.task):
+                others.append(theorem.id)
+                continue
             verdict = "applies" if all(c.holds for c in conditions) else "does not apply"
             grid = Table.grid(padding=(0, 2))
             for condition in conditions:
@@ -97,6 +103,8 @@ class Explanation:
                     Text(f"{condition.name}{margin}: {condition.detail}"),
                 )
             parts += [Text(f"\n{theorem.id}: {verdict}"), grid]
+        if others:
+            parts.append(Text(f"\nAbout another kind of task: {', '.join(others)}"))
         return Group(*parts)
 
     def __repr__(self) -> str:
@@ -147,4 +155,14 @@ def predict(problem: Problem, *, outer: ArrayLike | None = None) -> Limit:
     for theorem in theorems():
         if theorem.limit is not None and theorem.holds(problem):
             return theorem.limit(problem)
-    raise NoTheoremApplies(f"no theorem predicts the limit of this problem.\n{explain(problem)!r}")
+    explanation = explain(problem)
+    sets = [theorem.id for theorem in explanation.applicable if theorem.concludes == "set"]
+    known = (
+        f"{sets[0]} fixes a set of stationary points, not which of them training reaches; "
+        "limitpoint.stationarity(problem, direction) tests whether a direction is one. So "
+        if sets
+        else ""
+    )
+    raise NoTheoremApplies(
+        f"{known}no theorem predicts the limit of this problem.\n{explanation!r}"
+    )

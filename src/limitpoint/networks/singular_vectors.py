@@ -1,0 +1,89 @@
+"""How far layers are from singular vectors of the data tensor (Yun et al. 2021, Theorem 1)."""
+
+from collections.abc import Sequence
+
+import jax
+import numpy as np
+
+from limitpoint.arrays import Float
+from limitpoint.errors import InitError
+from limitpoint.networks.base import Network
+from limitpoint.tasks import Classification
+
+__all__ = ["layer_gradients", "singular_vector_residual"]
+
+
+def singular_vector_residual(
+    network: Network, task: Classification, layers: Sequence[Float]
+) -> Float:
+    """The residual of `s v_l = M(−u)∘(v₁, …, I, …, v_L)` for l = 1 … L, relative to s.
+
+    Here `−u` is the pull `Xᵀ(y⊙weights)` on the coefficients, divided by its norm, and the v_l are
+    the layers, each divided by its norm (matrices count as vectors). Along a flow that separates
+    the data it tends to zero: the layers tend to singular vectors of the data tensor, s to their
+    singular value (equation (8)). It is exactly zero where every layer is parallel to its gradient.
+
+    Parameters
+    ----------
+    network
+        One that is linear in every layer, like `Diagonal`, `Convolutional` or `FullyConnected`.
+    task
+        A classification.
+    layers
+        The layers, or records of them along a first axis, like `Trajectory.layers`.
+
+    Returns
+    -------
+    Float
+        A number, or one for each record; infinite where s is not positive: there the
+        coefficients point against the pull.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from limitpoint import Classification, Diagonal
+    >>> task = Classification([[1, 2], [0, -3]], [1, -1])
+    >>> layers = (np.array([0.0, 5.0]), np.array([0.0, 5.0]))
+    >>> float(singular_vector_residual(Diagonal(depth=2), task, layers))
+    0.0
+    """
+    shapes = network.layer_shapes(task)
+    arrays = [np.asarray(layer, dtype=np.float64) for layer in layers]
+    records = arrays[0].shape[: arrays[0].ndim - len(shapes[0])] if arrays else ()
+    if [array.shape for array in arrays] != [(*records, *shape) for shape in shapes]:
+        raise InitError(
+            f"layers must have the shapes {shapes}, or these after a first axis of records; "
+            f"they have {tuple(array.shape for array in arrays)}"
+        )
+    if not records:
+        return np.asarray(_residual(network, task, arrays))
+    count = int(np.prod(records))
+    flat = [array.reshape(count, *shape) for array, shape in zip(arrays, shapes, strict=True)]
+    found = [_residual(network, task, [layer[i] for layer in flat]) for i in range(count)]
+    return np.reshape(found, records)
+
+
+def layer_gradients(network: Network, layers: Sequence[Float], pull: Float) -> tuple[Float, ...]:
+    """The gradient of `⟨β, pull⟩` in every layer: `M(pull)∘(v₁, …, I, …, v_L)`."""
+    with jax.enable_x64(True):
+        _, transpose = jax.vjp(lambda *each: network.coef(each), *layers)
+        return tuple(np.asarray(gradient) for gradient in transpose(jax.numpy.asarray(pull)))
+
+
+def _residual(network: Network, task: Classification, layers: Sequence[Float]) -> float:
+    margins = task.margins(network.coef(layers))
+    pull = task.signed.T @ task.weights(margins)
+    pull /= float(np.linalg.norm(pull))
+    norms = [float(np.linalg.norm(layer)) for layer in layers]
+    if min(norms) == 0.0:
+        return np.inf
+    units = tuple(layer / norm for layer, norm in zip(layers, norms, strict=True))
+    value = float(pull @ network.coef(units))
+    gradients = layer_gradients(network, units, pull)
+    if value <= 0.0:
+        return np.inf
+    off = [
+        float(np.linalg.norm(gradient - value * unit))
+        for gradient, unit in zip(gradients, units, strict=True)
+    ]
+    return max(off) / value

@@ -1,0 +1,68 @@
+"""How fast the direction of a two-layer flow approaches the solution of its margin problem."""
+
+import cvxpy as cp
+import numpy as np
+from scipy.linalg import null_space
+
+from limitpoint.theory.margin.problem import MarginProblem, MarginSolution
+from limitpoint.theory.margin.uniqueness import TIED, Face
+
+__all__ = ["approach"]
+
+
+def approach(problem: MarginProblem, solution: MarginSolution) -> float:
+    """The exponent r of a two-layer flow: its direction is off by about `margin^−r`.
+
+    Three things decay. The support vectors' margins differ by O(1), which is margin^−1 of them. A
+    group that is not active grows as `margin^share`, share = ‖(Aᵀμ)_g‖/w_g < 1. And the active
+    groups turn: with `δ` what is left of their error, `dδ/d log margin = −PTPδ` in the metric
+    `D = diag(‖ρ_g‖/w_g)`, T the projector across the groups' own directions and P that on
+    the directions that change no support vector's margin (to first order; groups of one number
+    cannot turn). Zero where groups tie: then the direction converges more slowly than any power.
+
+    Where samples tie, the multipliers are not unique. What the inactive groups add to the tied
+    margins then decides: they follow a margin problem of their own, on whose dual the flow ends,
+    which is to make the largest inactive share as small as the multipliers allow.
+    """
+    face = Face.of(problem, solution)
+    if face.tight.any() and not face.used.all():
+        face = Face.of(problem, _least_shares(problem, solution, face))
+    slowest = 1.0 - float(face.shares[~face.used].max(initial=0.0))
+    kept = face.used[problem.group_of]
+    same = problem.group_of[kept]
+    metric = np.sqrt((face.norms / problem.weights)[same])
+    free = null_space(problem.rows[np.ix_(face.forced, kept)] * metric, rcond=TIED)
+    if free.shape[1] == 0:
+        return float(np.clip(slowest, 0.0, 1.0))
+    units = solution.coordinates[kept] / face.norms[same]
+    starts = np.flatnonzero(np.diff(same, prepend=-1))
+    radial = np.add.reduceat(units[:, None] * free, starts, axis=0)
+    turning = 1.0 - float(np.linalg.norm(radial, 2)) ** 2
+    return float(np.clip(min(slowest, turning), 0.0, 1.0))
+
+
+def _least_shares(problem: MarginProblem, solution: MarginSolution, face: Face) -> MarginSolution:
+    """The optimal multipliers with the smallest largest share of an inactive group."""
+    samples = face.forced | face.tight
+    size = float(solution.multipliers.sum())
+    rows = problem.rows[samples] * size  # so that the multipliers are of order 1
+    used = face.used[problem.group_of]
+    multipliers = cp.Variable(rows.shape[0], nonneg=True)
+    largest = cp.Variable()
+    bounds: list[cp.Constraint] = [rows[:, used].T @ multipliers == face.pulls[used]]
+    for width in np.unique(problem.sizes[~face.used]):
+        these = np.flatnonzero(~face.used & (problem.sizes == width))
+        index = problem.starts[these][None, :] + np.arange(width)[:, None]
+        lines = [rows[:, line].T @ multipliers for line in index]
+        pulls = cp.vstack(lines)  # type: ignore[attr-defined]
+        bounds.append(cp.SOC(largest * problem.weights[these], pulls, axis=0))
+    program = cp.Problem(cp.Minimize(largest), bounds)
+    try:
+        program.solve(solver=cp.CLARABEL)  # type: ignore[no-untyped-call]
+    except cp.SolverError:  # pragma: no cover - feasible, by the multipliers at hand
+        return solution
+    if multipliers.value is None:  # pragma: no cover - as above
+        return solution
+    chosen = np.zeros_like(solution.multipliers)
+    chosen[samples] = size * np.maximum(multipliers.value, 0.0)
+    return MarginSolution(solution.coordinates, chosen, solution.iterations)

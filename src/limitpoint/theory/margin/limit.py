@@ -1,0 +1,46 @@
+"""The limit direction of a classification, from the margin problem of its network's space."""
+
+from collections.abc import Callable
+
+from limitpoint.problem import Problem
+from limitpoint.status import Status
+from limitpoint.theory.atlas import Theorem
+from limitpoint.theory.limit import Limit
+from limitpoint.theory.margin.certificate import certify_margins
+from limitpoint.theory.margin.problem import MarginProblem, MarginSolution
+from limitpoint.theory.margin.solve import solve_margins
+from limitpoint.theory.margin.spaces import MarginSpace
+from limitpoint.theory.margin.uniqueness import is_unique
+from limitpoint.theory.radial_limit import limit_at
+
+__all__ = ["margin_limit"]
+
+# From a problem and its solution to the exponent at which a flow approaches it.
+Exponent = Callable[[MarginProblem, MarginSolution], float]
+
+
+def margin_limit(problem: Problem, theorem: Theorem, space: MarginSpace, rate: Exponent) -> Limit:
+    """The solution of `min Σ_g w_g‖ρ_g‖` with margins at least 1, certified.
+
+    The status is DEGENERATE where other coefficients have the same norm and margins.
+    """
+    task = problem.classification
+    margins = space.problem(task.signed)
+    found = solve_margins(margins)
+    coef = space.coef(found.coordinates)
+    certificate = certify_margins(task, space, coef, found.coordinates, found.multipliers)
+    status = Status.NOT_CERTIFIED
+    if certificate.ok:
+        status = Status.CONVERGED if is_unique(margins, found) else Status.DEGENERATE
+    dual = task.y * found.multipliers
+    return limit_at(
+        coef,
+        theorem,
+        clocks=task.X.T @ dual,
+        dual=dual,
+        potential=margins.value(found.coordinates),
+        certificate=certificate,
+        status=status,
+        iterations=found.iterations,
+        rate=rate(margins, found) if status is Status.CONVERGED else None,
+    )

@@ -1,0 +1,135 @@
+"""First solutions of the margin problem, by the solver that suits its groups; then polished."""
+
+import warnings
+from dataclasses import replace
+
+import cvxpy as cp
+import numpy as np
+from scipy.optimize import linprog, nnls
+
+from limitpoint.arrays import Float
+from limitpoint.theory.margin.polish import polish
+from limitpoint.theory.margin.problem import MarginProblem, MarginSolution
+
+__all__ = ["solve_margins"]
+
+# The tightest that HiGHS takes; its vertices are better than that by themselves.
+HIGHS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+# Once polished, solutions are as good as rounding lets them be. If not, the solver is asked again,
+# in a unit in which the first answer is 1, and for cones with other goals than Clarabel's 1e-8, at
+# several times the cost.
+POLISHED = 1e-11
+TIGHT = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
+
+
+def solve_margins(problem: MarginProblem) -> MarginSolution:
+    """Minimise `Σ w_g‖ρ_g‖` subject to `Aρ ≥ b`; the rows must be separable.
+
+    A linear program (HiGHS) for groups of one, Lawson and Hanson's least-distance programming for
+    one group, second-order cones (Clarabel) for the rest. All of them are then polished by a
+    semismooth Newton method, to the rounding of the data.
+    """
+    if len(problem.sizes) == 1 and problem.rows.shape[1] > len(problem.rows):
+        # The norm is that of any rotation, and one of them leaves as few coordinates as samples.
+        basis, triangle = np.linalg.qr(problem.rows.T)
+        small = replace(problem, rows=triangle.T, sizes=np.array([len(triangle)]))
+        less = solve_margins(small)
+        return MarginSolution(basis @ less.coordinates, less.multipliers, less.iterations)
+    # Samples of length 1, and coordinates in a unit in which the answer is of order 1.
+    lengths = np.linalg.norm(problem.rows, axis=1)
+    unit = float((lengths / problem.floors).min())
+    if len(problem.sizes) > 1:
+        # A bound on the value, within √n of it, from the solution of least norm: cheap.
+        one = replace(problem, sizes=np.array([problem.rows.shape[1]]), weights=np.ones(1))
+        unit = 1 / (problem.value(solve_margins(one).coordinates) or 1 / unit)
+    rows = problem.rows / lengths[:, None]
+    found, least = MarginSolution(np.zeros(problem.rows.shape[1]), np.zeros(len(rows)), 0), np.inf
+    for goals in ({}, TIGHT):
+        scaled = replace(problem, rows=rows, floors=unit * problem.floors / lengths)
+        coordinates, multipliers = _first(scaled, goals)
+        value = scaled.value(coordinates)
+        if np.isfinite(value) and value > 0:
+            unit, coordinates = unit / value, coordinates / value
+            scaled = replace(scaled, floors=scaled.floors / value)
+        polished, residual = polish(scaled, coordinates, multipliers)
+        if residual < least:
+            found, least = _unscaled(polished, unit, lengths), residual
+        if least <= POLISHED:
+            break
+    return found
+
+
+def _unscaled(found: MarginSolution, unit: float, lengths: Float) -> MarginSolution:
+    return MarginSolution(found.coordinates / unit, found.multipliers / lengths, found.iterations)
+
+
+def _first(problem: MarginProblem, goals: dict[str, float]) -> tuple[Float, Float]:
+    """Coordinates and multipliers by a solver, whose goals count for cones only."""
+    if (problem.sizes == 1).all():
+        return _linear_program(problem)
+    return _least_distance(problem) if len(problem.sizes) == 1 else _cones(problem, goals)
+
+
+def _linear_program(problem: MarginProblem) -> tuple[Float, Float]:
+    """Coordinates as differences of two positive parts."""
+    m, n = problem.rows.shape
+    found = linprog(
+        np.concatenate([problem.weights, problem.weights]),
+        A_ub=np.hstack([-problem.rows, problem.rows]),
+        b_ub=-problem.floors,
+        method="highs",
+        options=HIGHS,
+    )
+    if found.x is None:
+        return np.zeros(n), np.zeros(m)
+    return found.x[:n] - found.x[n:], np.maximum(-found.ineqlin.marginals, 0.0)
+
+
+def _least_distance(problem: MarginProblem) -> tuple[Float, Float]:
+    """`min ‖[Aᵀ; bᵀ]u − (0, 1)‖` over u ≥ 0; its residual has the direction of the solution.
+
+    Lawson and Hanson (1974), chapter 23.
+    """
+    m, n = problem.rows.shape
+    system = np.vstack([problem.rows.T, problem.floors])
+    goal = np.append(np.zeros(n), 1.0)
+    try:
+        pulls, _ = nnls(system, goal, maxiter=30 * (m + n))
+    except RuntimeError:  # pragma: no cover - the bound on its iterations
+        return np.zeros(n), np.zeros(m)
+    residual = goal - system @ pulls
+    if residual[-1] <= 0:  # pragma: no cover - data that are not separable
+        return np.zeros(n), np.zeros(m)
+    coordinates = problem.rows.T @ pulls / residual[-1]
+    # These are the multipliers of ½‖ρ‖²; those of w‖ρ‖ differ by a factor.
+    factor = float(problem.weights[0]) / float(np.linalg.norm(coordinates))
+    return coordinates, factor * pulls / residual[-1]
+
+
+def _cones(problem: MarginProblem, goals: dict[str, float]) -> tuple[Float, Float]:
+    """The dual: as many unknowns as samples; the multipliers of its cones are the coordinates."""
+    m, n = problem.rows.shape
+    multipliers = cp.Variable(m, nonneg=True)
+    cones, order = [], []
+    for size in np.unique(problem.sizes):
+        these = np.flatnonzero(problem.sizes == size)
+        index = problem.starts[these][None, :] + np.arange(size)[:, None]
+        pulls = [problem.rows[:, line].T @ multipliers for line in index]
+        stacked = cp.vstack(pulls)  # type: ignore[attr-defined]
+        cones.append(cp.SOC(cp.Constant(problem.weights[these]), stacked, axis=0))
+        order.append(index)
+    dual = cp.Problem(cp.Maximize(problem.floors @ multipliers), cones)
+    try:
+        with warnings.catch_warnings():
+            # An answer short of the goals is polished, and certified, all the same.
+            warnings.simplefilter("ignore")
+            dual.solve(solver=cp.CLARABEL, **goals)  # type: ignore[no-untyped-call]
+    except cp.SolverError:
+        return np.zeros(n), np.zeros(m)
+    if multipliers.value is None:  # pragma: no cover - a bounded, strictly feasible program
+        return np.zeros(n), np.zeros(m)
+    coordinates = np.zeros(n)
+    for cone, index in zip(cones, order, strict=True):
+        # The multiplier of ‖u‖ ≤ w is (‖ρ‖, −ρ).
+        coordinates[index] = -np.asarray(cone.dual_value[1]).reshape(index.shape)
+    return coordinates, np.maximum(multipliers.value, 0.0)
