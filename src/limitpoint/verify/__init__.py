@@ -12,13 +12,16 @@ from limitpoint.dynamics import (
     null_space_drift,
     train,
 )
-from limitpoint.errors import InitError, ScaleNotRepresentable
+from limitpoint.errors import InitError, LimitpointError, ScaleNotRepresentable
 from limitpoint.networks import CoupledNetwork, TwoLayer
 from limitpoint.plateaus import compare_plateaus
 from limitpoint.problem import Problem
 from limitpoint.sensitivity import ACCUMULATION, EPS, SAFETY, Sensitivity, sensitivity_of
 from limitpoint.status import Status
+from limitpoint.tasks import Classification
 from limitpoint.theory import Limit, convergence_bound, explain, predict
+from limitpoint.verify.classification import verdict_on_classification
+from limitpoint.verify.disguise import strayed_from, within_the_form
 from limitpoint.verify.training import (
     law_check,
     random_training_checks,
@@ -40,7 +43,8 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
     """Predict the limit, simulate the training, and certify that they agree.
 
     Always runs the exact flow in parameter space, which shares nothing with the prediction; where
-    the network has a mirror map also the flow in sample space.
+    the network has a mirror map also the flow in sample space. Of a classification, the flow in
+    normalised time, whose direction must approach the predicted one with the predicted exponent.
 
     Parameters
     ----------
@@ -68,6 +72,13 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
             "verify needs a positive, finite scale: at scale 0 or infinity nothing moves in finite "
             "time. Verify a small scale instead (log_scale=-2302.6 is 10^-1000)"
         )
+    if isinstance(problem.task, Classification):
+        if training is not None:
+            raise LimitpointError(
+                "verify does not judge the training of a classification: it comes nowhere near "
+                "the limit of the direction. Compare train with flow at the same times"
+            )
+        return verdict_on_classification(problem)
     limit = predict(problem)
     if limit.status is Status.SADDLE:
         return verdict_on_trap(problem, limit)
@@ -82,7 +93,10 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
     endless = bool(np.isinf(limit.clocks).any())
     coupled = isinstance(problem.network, CoupledNetwork)
     two_layers = isinstance(problem.network, TwoLayer)
-    if coupled or two_layers or (mirror is not None and mirror.resolved and not endless):
+    radial = isinstance(problem.network, CoupledNetwork) and (
+        problem.network.radial_map(problem.init) is not None
+    )
+    if radial or two_layers or (mirror is not None and mirror.resolved and not endless):
         sample = SampleSpace()
         flows.append(flow(problem, space=sample))
         checks += flow_checks("sample flow", flows[-1], scales, sample.misfit_tolerance, 0.0)
@@ -97,9 +111,21 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
     flows.append(flow(problem, space=parameter))
     # Local errors are relative to the growth so far, in logarithms of the parameters.
     accumulated = ACCUMULATION * parameter.rtol * (1.0 + scales.longest_growth)
-    checks += flow_checks(
-        "parameter flow", flows[-1], scales, parameter.misfit_tolerance, accumulated
-    )
+    reduction = strayed_from(problem, flows[-1], accumulated)
+    if reduction is None:
+        checks += flow_checks(
+            "parameter flow", flows[-1], scales, parameter.misfit_tolerance, accumulated
+        )
+    else:
+        within = within_the_form(reduction, parameter)
+        checks += flow_checks(
+            "diagonal flow", within, scales, parameter.misfit_tolerance, accumulated
+        )
+        notes += (
+            "Rounding took the flow in parameter space out of the diagonal form of this network, "
+            "where it is unstable, so that it trains another network: the flow within the form was "
+            "compared instead.",
+        )
     moved = drift(problem.network, flows[-1])
     checks.append(
         Check(

@@ -48,7 +48,7 @@ class Verdict:
     checks
         All comparisons, each with its tolerance and where that comes from.
     limit
-        The prediction.
+        The prediction; None where the theory fixes a set, not a point.
     flows
         The exact flows: in parameter space always, in sample space where there is a mirror map.
     training
@@ -59,7 +59,7 @@ class Verdict:
 
     problem: Problem
     checks: tuple[Check, ...]
-    limit: Limit
+    limit: Limit | None
     flows: tuple[Trajectory, ...]
     training: Trajectory | None = None
     notes: tuple[str, ...] = field(default=())
@@ -75,7 +75,7 @@ class Verdict:
             "passed": self.passed,
             "checks": [check.to_dict() for check in self.checks],
             "notes": list(self.notes),
-            "limit": self.limit.to_dict(),
+            "limit": None if self.limit is None else self.limit.to_dict(),
         }
 
     def to_xarray(self) -> xr.Dataset:
