@@ -426,7 +426,7 @@ def test_bad_data_files(limitpoint, name, content, words):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (("--network", "dense"), ["--network", "convolutional, matrix-product; it is dense"]),
+        (("--network", "dense"), ["--network", "(in short conv, fc, matrix); it is dense"]),
         (("--network", "paired", "--depth", "3"), ["a paired network has no depth"]),
         (("--network", "power", "--depth", "1"), ["depth must be a whole number, at least 2"]),
         (("--network", "power", "--zero-last"), ["zero_last", "Power(depth=2)", "Init.random"]),

@@ -11,7 +11,7 @@ import pytest
 
 import limitpoint as lp
 from limitpoint.errors import ProblemFileError
-from limitpoint.problem_file import INITS, NETWORKS, read_array
+from limitpoint.problem_file import ALIASES, INITS, NETWORKS, TASKS, read_array
 
 NETWORK = lp.Diagonal(depth=2)
 X = np.array([[1.0, 0.5, 0.7, 0.0], [0.5, 1.0, 0.1, 0.7]])
@@ -244,6 +244,7 @@ def test_every_kind_of_network_and_start_has_a_test():
         "convolutional",
         "matrix_product",
     }
+    assert set(TASKS) == {"regression", "classification", "matrix_sensing"}
     assert set(INITS) == {
         "random",
         "zero_last",
@@ -417,12 +418,12 @@ def test_read_array_from_the_working_folder(tmp_path, monkeypatch):
         (
             '"diagonal"',
             '"dense"',
-            r"\[network\] kind must be .* or 'matrix_product'; it is 'dense'",
+            r"\[network\] kind must be .* or 'matrix_product' \(in short .*\); it is 'dense'",
         ),
         ('kind = "random"', "", r"\[init\] kind must be .*; it is None"),
         ('"random"', '"normal"', r"\[init\] kind must be 'random', .*; it is 'normal'"),
         ('"random"', '"layers"', r"\[init\] of kind 'layers' needs direction, a list of layers"),
-        ('"diagonal"', "[1]", r"\[network\] kind must be .* or 'matrix_product'; it is \[1\]"),
+        ('"diagonal"', "[1]", r"\[network\] kind must be .* or 'matrix_product' .*; it is \[1\]"),
         ('"diagonal"', '"paired"', "a paired network has no depth"),
         ('"random"', "2", r"\[init\] kind must be .*; it is 2"),
         ('"random"', '"shaped"', r"\[init\] of kind 'shaped' needs shape, a number in \(-1, 1\)"),
@@ -571,12 +572,176 @@ def test_saving_where_it_cannot_be_written(tmp_path):
         lp.save_problem(problem, tmp_path / "none" / "problem.toml")
 
 
-def test_a_matrix_problem_comes_back_as_one_on_its_entries(tmp_path):
-    task = lp.MatrixSensing([[[1.0, 2.0], [0.5, -1.0]]], [1.0])
+def test_a_matrix_problem_comes_back_with_its_sensors(tmp_path):
+    task = lp.MatrixSensing([[[1.0, 2.0], [0.5, -1.0]], np.eye(2)], [1.0, 0.5], loss_factor=0.3)
     network = lp.MatrixProduct(depth=2)
     problem = lp.Problem(network, lp.Init.random(network, task, 0.5, seed=0), task)
     lp.save_problem(problem, tmp_path / "problem.toml")
     again = lp.load_problem(tmp_path / "problem.toml")
     assert again.network == network
+    assert isinstance(again.task, lp.MatrixSensing)
+    np.testing.assert_array_equal(again.task.sensors, task.sensors)
+    np.testing.assert_array_equal(again.task.y, task.y)
+    assert again.task.loss_factor == 0.3
     one, two = (lp.train(p, lp.GD(0.1), 50).coef for p in (problem, again))
     np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("loss", ["exponential", "logistic"])
+def test_a_classification_comes_back_exactly(tmp_path, loss):
+    task = lp.Classification([[1.0, 2.0], [0.0, -3.0]], [1, -1], loss=loss, loss_factor=2 / 3)
+    network = lp.Convolutional(filter_sizes=(1, 2))
+    problem = lp.Problem(network, lp.Init.random(network, task, 0.5, seed=0), task)
+    lp.save_problem(problem, tmp_path / "problem.toml")
+    again = lp.load_problem(tmp_path / "problem.toml")
+    assert again.network == network
+    assert type(again.task) is lp.Classification
+    assert again.task.loss_name == loss
+    assert again.task.loss_factor == 2 / 3
+    np.testing.assert_array_equal(again.task.X, task.X)
+    np.testing.assert_array_equal(again.task.y, task.y)
+
+
+# ---------------------------------------------------------------- tasks by name
+
+
+def task_of(folder, table):
+    rest = '[network]\nkind = "diagonal"\n[init]\nkind = "random"\n'
+    return lp.load_problem(write(folder, f"[task]\n{table}\n{rest}")).task
+
+
+POINTS = "X = [[1, 2], [0, -3]]\ny = [1, -1]"
+
+
+def test_tasks_by_name(tmp_path):
+    assert type(task_of(tmp_path, POINTS)) is lp.Regression
+    assert type(task_of(tmp_path, f'kind = "regression"\n{POINTS}')) is lp.Regression
+    task = task_of(tmp_path, f'kind = "classification"\n{POINTS}')
+    assert type(task) is lp.Classification
+    assert task.loss_name == "exponential"
+    task = task_of(tmp_path, f'kind = "classification"\nloss = "logistic"\n{POINTS}')
+    assert task.loss_name == "logistic"
+    task = task_of(tmp_path, 'kind = "matrix_sensing"\nA = [[[1, 2], [3, 4]]]\ny = [1]')
+    assert isinstance(task, lp.MatrixSensing)
+
+
+@pytest.mark.parametrize("ending", ["npy", "npz", "csv"])
+def test_sensors_from_files(tmp_path, ending):
+    """In a table a sensor is a row, its own rows one after the other."""
+    sensors = np.arange(8.0).reshape(2, 2, 2)
+    path = tmp_path / f"A.{ending}"
+    if ending == "npy":
+        np.save(path, sensors)
+    elif ending == "npz":
+        np.savez(path, A=sensors)
+    else:
+        np.savetxt(path, sensors.reshape(2, 4), delimiter=",")
+    task = task_of(tmp_path, f'kind = "matrix_sensing"\nA = "A.{ending}"\ny = [1, 2]')
+    np.testing.assert_array_equal(task.sensors, sensors)
+
+
+def test_sensors_of_one_entry(tmp_path):
+    (tmp_path / "A.csv").write_text("1\n2\n", encoding="utf-8")
+    task = task_of(tmp_path, 'kind = "matrix_sensing"\nA = "A.csv"\ny = [1, 2]')
+    assert task.sensors.tolist() == [[[1.0]], [[2.0]]]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (f'kind = "ranking"\n{POINTS}', r"\[task\] kind must be 'regression', .*'ranking'"),
+        (f"kind = 1\n{POINTS}", r"\[task\] kind must be .*; it is 1"),
+        (
+            f'loss = "logistic"\n{POINTS}',
+            r"'regression' does not take loss; loss belongs to kind = 'classification'",
+        ),
+        (
+            f"{POINTS}\nA = [[[1]]]",
+            r"'regression' does not take A; A belongs to kind = 'matrix_sensing'",
+        ),
+        (
+            f'kind = "matrix_sensing"\n{POINTS}',
+            r"does not take X; X belongs to kind = 'regression' or 'classification'",
+        ),
+        ('kind = "matrix_sensing"\ny = [1]', r"\[task\] needs A"),
+        ('kind = "classification"\nX = [[1]]', r"\[task\] needs y"),
+        (
+            'kind = "classification"\nX = [[1, 2], [0, -3]]\ny = [1, 0]',
+            r"y must hold the classes -1 and 1; it holds 0. .* as 2\*y - 1",
+        ),
+        (
+            'kind = "classification"\nX = [[1], [1]]\ny = [1, -1]',
+            "not separable by a hyperplane",
+        ),
+        (
+            f'kind = "classification"\nloss = "hinge"\n{POINTS}',
+            "loss must be 'exponential' or 'logistic'; it is 'hinge'",
+        ),
+        ("X = [[[1, 2], [3, 4]]]\ny = [1]", r"one row per sample.* kind = \"matrix_sensing\""),
+        ('kind = "matrix_sensing"\nA = [[1, 2, 3]]\ny = [1]', "A must hold square matrices"),
+        ('kind = "matrix_sensing"\nA = 3\ny = [1]', r"A must have 3 dimension"),
+    ],
+)
+def test_tasks_that_are_refused(tmp_path, table, message):
+    with pytest.raises(ProblemFileError, match=rf"problem\.toml: .*{message}"):
+        task_of(tmp_path, table)
+
+
+# ---------------------------------------------------------------- networks in short
+
+
+def network_of(folder, table, features=3):
+    data = f"X = [{list(range(1, features + 1))}]\ny = [1]"
+    text = f'[task]\n{data}\n[network]\n{table}\n[init]\nkind = "random"\n'
+    return lp.load_problem(write(folder, text)).network
+
+
+def test_short_names(tmp_path):
+    dense = network_of(tmp_path, 'kind = "fc"\nwidths = [2]')
+    assert dense == lp.FullyConnected(widths=(2,))
+    assert network_of(tmp_path, 'kind = "matrix"', features=4) == lp.MatrixProduct(depth=2)
+    assert set(ALIASES) == {"conv", "fc", "matrix"}
+    assert set(ALIASES.values()) <= set(NETWORKS)
+
+
+@pytest.mark.parametrize(
+    ("table", "sizes"),
+    [
+        ("filter_sizes = 2", (2, 3)),
+        ("filter_sizes = [2]", (2, 3)),
+        ("filter_sizes = [3]", (3, 3)),
+        ("filter_sizes = [2, 3]", (2, 3)),
+        ("filter_sizes = [3, 2]", (3, 2, 3)),
+        ("filter_sizes = [1, 2]", (1, 2, 3)),
+        ("filter_sizes = [1, 2, 3]", (1, 2, 3)),
+        ("filter_sizes = [2, 3]\ndepth = 2", (2, 3)),
+        ("filter_sizes = [2, 3]\ndepth = 3", (2, 3, 3)),
+        ("filter_sizes = 2\ndepth = 2", (2, 3)),
+        ('filter_sizes = "full"', (3, 3)),
+        ('filter_sizes = "full"\ndepth = 4', (3, 3, 3, 3)),
+    ],
+)
+def test_the_last_filter_may_be_left_out(tmp_path, table, sizes):
+    assert network_of(tmp_path, f'kind = "conv"\n{table}') == lp.Convolutional(sizes)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("", r"a convolutional network needs filter_sizes \(--filters\).* or \"full\""),
+        ("depth = 3", "a convolutional network needs filter_sizes"),
+        ("filter_sizes = [2, 4]", r"must not exceed the number of features, 3; it is \[2, 4\]"),
+        ("filter_sizes = 0", "filter_sizes must be a whole number, at least 1; it is 0"),
+        ("filter_sizes = 1.5", "filter_sizes must be a whole number"),
+        ('filter_sizes = "long"', r"must be numbers or \"full\"; it is 'long'"),
+        ("filter_sizes = []\ndepth = 3", r"must hold 3 sizes at depth 3, or 2 where .* it is \[\]"),
+        ("filter_sizes = [2]\ndepth = 4", r"must hold 4 sizes at depth 4, or 3 .* it is \[2\]"),
+        ("filter_sizes = [2, 1]\ndepth = 2", r"filter_sizes must end with the number of features"),
+        ("filter_sizes = []", r"filter_sizes must hold .* at least two of them; it is \[3\]"),
+        ("filter_sizes = 2\ndepth = 1", "depth must be a whole number, at least 2"),
+        ("filter_sizes = 2\nwidth = 1", "a convolutional network has no width"),
+    ],
+)
+def test_filters_that_are_refused(tmp_path, table, message):
+    with pytest.raises(ProblemFileError, match=rf"problem\.toml: .*{message}"):
+        network_of(tmp_path, f'kind = "convolutional"\n{table}')

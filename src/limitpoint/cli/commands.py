@@ -1,6 +1,5 @@
 """The commands."""
 
-import json
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -8,11 +7,10 @@ from typing import Annotated
 import numpy as np
 import typer
 from matplotlib.figure import Figure
-from rich.text import Text
 
 from limitpoint import examples, plot
 from limitpoint.cli.output import Json, Plot, conclude, console, save, show
-from limitpoint.cli.problem_options import numbers, on_a_problem
+from limitpoint.cli.problem_options import Margin, numbers, on_a_problem, space_of
 from limitpoint.dynamics import (
     GD,
     SGD,
@@ -29,6 +27,7 @@ from limitpoint.errors import LimitpointError, NoTheoremApplies
 from limitpoint.init import Init
 from limitpoint.networks import Diagonal, growth_times
 from limitpoint.problem import Problem
+from limitpoint.tasks import Classification
 from limitpoint.theory import (
     convergence_bound,
     explain,
@@ -36,7 +35,6 @@ from limitpoint.theory import (
     predict_path,
     saddles,
     spectral_jumps,
-    theorems,
 )
 from limitpoint.verify import verify
 
@@ -52,7 +50,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-TEnd = Annotated[float | None, typer.Option(help="End of the flow (default: convergence).")]
+TEnd = Annotated[
+    float | None, typer.Option(help="End of the flow (default: convergence, or --margin).")
+]
 Parameters = Annotated[
     bool, typer.Option("--parameters", help="Integrate in parameter space instead of sample space.")
 ]
@@ -112,6 +112,7 @@ def predict_command(problem: Problem, json_: Json = False, plot_: Plot = None) -
 def flow_command(
     problem: Problem,
     t_end: TEnd = None,
+    margin: Margin = None,
     parameters: Parameters = False,
     bound: Bound = False,
     json_: Json = False,
@@ -120,7 +121,15 @@ def flow_command(
     """Simulate exact gradient flow."""
     if bound:
         _check_bound(problem, plot_)
-    trajectory = flow(problem, t_end=t_end, space=ParameterSpace() if parameters else None)
+    if margin is not None and t_end is not None:
+        raise LimitpointError("--margin and --t-end do not go together: each is an end")
+    if parameters and isinstance(problem.task, Classification):
+        raise LimitpointError(
+            "--parameters is for a regression: the flow of a classification is always integrated "
+            "in parameter space, in normalised time"
+        )
+    space = ParameterSpace() if parameters else space_of(problem, margin)
+    trajectory = flow(problem, t_end=t_end, space=space)
     show(trajectory, json_)
     curve = convergence_bound(problem, trajectory.times) if bound else None
     save(plot_, lambda: plot.plot_trajectory(trajectory, bound=curve))
@@ -332,19 +341,6 @@ def growth_command(problem: Problem, json_: Json = False) -> None:
 def explain_command(problem: Problem, json_: Json = False) -> None:
     """Show which theorems apply and, for the others, which condition fails and by how much."""
     show(explain(problem), json_)
-
-
-@app.command("atlas")
-def atlas_command(json_: Json = False) -> None:
-    """List every theorem: its source and its statement."""
-    if json_:
-        fields = ("id", "citation", "concludes", "statement")
-        typer.echo(json.dumps([{f: getattr(t, f) for f in fields} for t in theorems()], indent=2))
-        return
-    for theorem in theorems():
-        heading = f"{theorem.id} (concludes a {theorem.concludes})"
-        console.print(Text(heading), Text(theorem.statement), Text(theorem.citation), sep="\n")
-        console.print()
 
 
 @app.command("demo")

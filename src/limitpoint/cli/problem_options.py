@@ -8,14 +8,23 @@ from typing import Annotated, Any
 
 import typer
 
+from limitpoint.dynamics import NormalisedTime
 from limitpoint.errors import LimitpointError
 from limitpoint.init import Init
 from limitpoint.networks import Network
 from limitpoint.problem import Problem
-from limitpoint.problem_file import INITS, NETWORKS, load_problem, make_network, read_data
-from limitpoint.tasks import Regression
+from limitpoint.problem_file import (
+    ALIASES,
+    INITS,
+    NETWORKS,
+    full_name,
+    load_problem,
+    make_network,
+    read_task,
+)
+from limitpoint.tasks import Classification, Task
 
-__all__ = ["Command", "flag", "numbers", "on_a_problem"]
+__all__ = ["Command", "flag", "numbers", "on_a_problem", "read_options", "space_of"]
 
 Command = Callable[..., None]
 
@@ -23,12 +32,28 @@ ProblemFile = Annotated[
     Path | None, typer.Argument(help="A problem file (TOML). Or give --X and --y.")
 ]
 XFile = Annotated[str | None, typer.Option("--X", help="Data matrix: CSV, NPY or NPZ file.")]
-YFile = Annotated[str | None, typer.Option("--y", help="Targets: CSV, NPY or NPZ file.")]
+YFile = Annotated[
+    str | None, typer.Option("--y", help="Targets, or classes -1 and 1: CSV, NPY or NPZ file.")
+]
+Sensors = Annotated[
+    str | None, typer.Option(help="Square matrices instead of --X: matrix sensing (NPY, NPZ, CSV).")
+]
+Classify = Annotated[
+    bool, typer.Option("--classify", help="Separate the classes -1 and 1 instead of fitting y.")
+]
+LossName = Annotated[
+    str | None, typer.Option(help="With --classify: exponential (default) or logistic.")
+]
 # On the command line words are joined by hyphens, in problem files by underscores.
 KNOWN_NETWORKS = ", ".join(kind.replace("_", "-") for kind in NETWORKS)
+SHORT_NAMES = ", ".join(ALIASES)
 NetworkName = Annotated[
     str | None,
-    typer.Option("--network", help=f"Architecture: {KNOWN_NETWORKS} (default diagonal)."),
+    typer.Option(
+        "--network",
+        help=f"Architecture: {KNOWN_NETWORKS}; in short {SHORT_NAMES} "
+        "(default diagonal, with --sensors matrix-product).",
+    ),
 ]
 Depth = Annotated[
     int | None, typer.Option(help="Number of layers, or the power (default 2; not for paired).")
@@ -40,7 +65,13 @@ Widths = Annotated[
     str | None, typer.Option(help="Hidden widths of a fully connected network, like 10,10.")
 ]
 Filters = Annotated[
-    str | None, typer.Option(help="Filter sizes of a convolutional network, like 2,10.")
+    str | None,
+    typer.Option(
+        help="Filter sizes of a convolutional network: 2 is two layers, 2,3 is three; the last "
+        "filter is as long as the data, and counts as left out unless the list ends with that "
+        "length. Or full, for filters that are all of that length. With --depth the number of "
+        "sizes decides."
+    ),
 ]
 Scale = Annotated[float | None, typer.Option(help="Scale of the initialisation (default 1).")]
 LogScale = Annotated[
@@ -54,7 +85,7 @@ Gamma = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option(help="Seed of the random direction (default 0).")]
 ZeroLast = Annotated[
-    bool, typer.Option("--zero-last", help="Start from ones, the last layer zero; no seed.")
+    bool, typer.Option("--zero-last", help="Start from ones or their like, the last layer zero.")
 ]
 Unbiased = Annotated[
     bool, typer.Option("--unbiased", help="Start from layers of ones that cancel; no seed.")
@@ -78,7 +109,12 @@ Perturbation = Annotated[
     float | None, typer.Option(help="Size of noise added to the orthogonal start (default 0).")
 ]
 LossFactor = Annotated[
-    float | None, typer.Option(help="Factor of the loss ½‖Xβ − y‖² (default 1).")
+    float | None, typer.Option(help="Factor of the loss, ½‖Xβ − y‖² or Σ e^−margin (default 1).")
+]
+
+Margin = Annotated[
+    float | None,
+    typer.Option(help="Of a classification: stop at this smallest margin (default 1e6)."),
 ]
 
 # Options that choose the start, and the kind of start that each of them chooses; random if none.
@@ -149,6 +185,9 @@ def _read_problem(
     file: ProblemFile = None,
     X: XFile = None,
     y: YFile = None,
+    sensors: Sensors = None,
+    classify: Classify = False,
+    loss: LossName = None,
     network: NetworkName = None,
     depth: Depth = None,
     width: Width = None,
@@ -178,28 +217,63 @@ def _read_problem(
                 f"{', '.join(given)} cannot go with a problem file: give one or the other, not both"
             )
         return load_problem(file)
-    if X is None or y is None:
-        raise LimitpointError("give a problem file, or both --X and --y")
-    chosen = _network("diagonal" if network is None else network, options)
-    task = read_data(X, y, 1.0 if loss_factor is None else loss_factor)
+    task = read_options(options)
+    chosen = _network(options, task)
     return Problem(chosen, _init(chosen, task, options), task)
 
 
-def _network(name: str, options: dict[str, Any]) -> Network:
-    kind = name.replace("-", "_")
+def read_options(options: dict[str, Any]) -> Task:
+    """The task that the options for data make."""
+    samples = [name for name in ("X", "sensors") if name in options]
+    if not samples or "y" not in options:
+        raise LimitpointError("give a problem file, or both --X and --y")
+    if len(samples) > 1:
+        raise LimitpointError("--X and --sensors do not go together: each holds the samples")
+    if "sensors" in options and "classify" in options:
+        raise LimitpointError("--sensors and --classify do not go together: sensors measure")
+    if "loss" in options and "classify" not in options:
+        raise LimitpointError("--loss belongs to --classify: add it")
+    table: dict[str, Any] = {
+        name: options[name] for name in ("X", "y", "loss", "loss_factor") if name in options
+    }
+    if "sensors" in options:
+        table |= {"kind": "matrix_sensing", "A": options["sensors"]}
+    if "classify" in options:
+        table["kind"] = "classification"
+    return read_task(table)
+
+
+def space_of(problem: Problem, margin: float | None) -> NormalisedTime | None:
+    """Where the flow stops that is to reach this margin."""
+    if margin is None:
+        return None
+    if not isinstance(problem.task, Classification):
+        raise LimitpointError("--margin is for a classification: add --classify")
+    return NormalisedTime(margin=margin)
+
+
+def _network(options: dict[str, Any], task: Task) -> Network:
+    default = "matrix-product" if "sensors" in options else "diagonal"
+    name = options.get("network", default)
+    kind = full_name(name)
     if kind not in NETWORKS:
-        raise LimitpointError(f"--network must be one of {KNOWN_NETWORKS}; it is {name}")
+        raise LimitpointError(
+            f"--network must be one of {KNOWN_NETWORKS} (in short {SHORT_NAMES}); it is {name}"
+        )
     settings: dict[str, Any] = {
         entry: options[entry] for entry in ("depth", "width") if entry in options
     }
     if "widths" in options:
         settings["widths"] = numbers(options["widths"], "widths", int)
     if "filters" in options:
-        settings["filter_sizes"] = numbers(options["filters"], "filters", int)
-    return make_network(kind, **settings)
+        filters = options["filters"]
+        settings["filter_sizes"] = (
+            filters if filters == "full" else numbers(filters, "filters", int)
+        )
+    return make_network(kind, task, **settings)
 
 
-def _init(network: Network, task: Regression, options: dict[str, Any]) -> Init:
+def _init(network: Network, task: Task, options: dict[str, Any]) -> Init:
     """The start that one of the options chooses; a random one by default."""
     starts = [name for name in STARTS if name in options]
     kind = INITS[STARTS[starts[0]] if starts else "random"]

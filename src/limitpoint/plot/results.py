@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from limitpoint.arrays import Float, as_float_array
 from limitpoint.dynamics import Trajectory
 from limitpoint.errors import LimitpointError
-from limitpoint.plot.style import COLOURS, new_figure
+from limitpoint.plot.separation import plot_separation
+from limitpoint.plot.style import COLOURS, flat, largest, new_figure, style_of
+from limitpoint.tasks import Classification
 from limitpoint.theory import Limit, LimitPath, SaddlePath
 
 __all__ = ["plot_limit", "plot_path", "plot_saddles", "plot_trajectory"]
@@ -42,8 +44,6 @@ EDGE_NAMES = {0.0: "0", np.inf: "∞"}
 ROUNDING = 1.0 + 1e-9
 # Labels on the axis of scales.
 TICKS = 9
-# Coefficients named in the legend: the largest at the end; the others are drawn in grey.
-NAMED = 7
 
 
 def plot_trajectory(
@@ -59,20 +59,28 @@ def plot_trajectory(
     alone. A training run can be laid over a flow as dots, an upper bound on the loss at the times
     of the trajectory as a dashed line: `bound=lp.convergence_bound(problem, trajectory.times)`.
     What is not finite is left out.
+
+    Of a classification the directions of the coefficients are drawn against the smallest margin (of
+    a training run, the step), then their distance from the predicted one, and loss and time, both
+    in logarithms.
     """
+    if trajectory.margins is not None:
+        if bound is not None:
+            raise LimitpointError("bound is for a regression; this is the run of a classification")
+        return plot_separation(trajectory, limit, training)
     if trajectory.coef.size == 0:
         return _plot_loss(trajectory, bound)
     figure = new_figure((9, 8.5))
     values, logs, losses = figure.subplots(3, 1, sharex=True, height_ratios=(3, 2, 2))
     shape = trajectory.coef.shape
-    named = _largest(trajectory.log_abs_coefs[-1].ravel())
+    named = largest(trajectory.log_abs_coefs[-1].ravel())
     shown = _shown(trajectory)
     moments = _moments(trajectory)[shown]
-    coefs = _flat(_drawable(trajectory.coefs[shown]))
-    tens = _flat(_drawable(trajectory.log_abs_coefs[shown] / np.log(10)))
+    coefs = flat(_drawable(trajectory.coefs[shown]))
+    tens = flat(_drawable(trajectory.log_abs_coefs[shown] / np.log(10)))
     for i in range(coefs.shape[1]):
-        values.plot(moments, coefs[:, i], **_style(i, named, shape))
-        logs.plot(moments, tens[:, i], **_style(i, named, shape))
+        values.plot(moments, coefs[:, i], **style_of(i, named, shape))
+        logs.plot(moments, tens[:, i], **style_of(i, named, shape))
     losses.plot(moments, _drawable(trajectory.losses[shown]), color="black", **_point_if(moments))
     if bound is not None:
         _draw_bound(losses, trajectory, bound, shown)
@@ -120,19 +128,27 @@ def _label_losses(losses: Axes, trajectory: Trajectory, moments: Float) -> None:
 
 
 def plot_limit(limit: Limit) -> Figure:
-    """The predicted coefficients as stems, and their moduli in logarithms."""
+    """The predicted coefficients as stems, and their moduli in logarithms.
+
+    Of a classification, those of the predicted direction.
+    """
     figure = new_figure((9, 5.5))
     values, logs = figure.subplots(2, 1, sharex=True)
     # The outputs of a feature stand side by side.
-    coef, signs = limit.coef.ravel(), limit.signs.ravel()
+    turning = issubclass(limit.theorem.task, Classification)
+    coef = (limit.direction if turning else limit.coef).ravel()
+    signs = limit.signs.ravel()
     outputs = limit.coef.size // len(limit.coef)
     features = np.arange(coef.size) / outputs
     values.vlines(features, 0, coef, color=COLOURS[0])
     values.plot(features, coef, "o", color=COLOURS[0], markersize=4)
     values.axhline(0, color="black", linewidth=0.8)
-    values.set_ylabel("coefficient")
-    values.set_title(f"limit by {limit.theorem.id}")
-    tens = limit.log_abs_coef.ravel() / np.log(10)
+    values.set_ylabel("coefficient / norm" if turning else "coefficient")
+    values.set_title(f"{'direction' if turning else 'limit'} by {limit.theorem.id}")
+    logs_of_size = limit.log_abs_coef.ravel()
+    if turning:
+        logs_of_size = logs_of_size - np.log(float(np.linalg.norm(limit.coef)) or 1.0)
+    tens = logs_of_size / np.log(10)
     for sign, marker, name in ((1, "^", "positive"), (-1, "v", "negative")):
         chosen = (signs == sign) & np.isfinite(tens)
         logs.plot(
@@ -144,7 +160,7 @@ def plot_limit(limit: Limit) -> Figure:
             label=name,
         )
     logs.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-    logs.set_ylabel("log₁₀ |coefficient|")
+    logs.set_ylabel("log₁₀ |coefficient / norm|" if turning else "log₁₀ |coefficient|")
     logs.set_xlabel("feature")
     logs.xaxis.set_major_locator(MaxNLocator(integer=True))
     return figure
@@ -159,7 +175,7 @@ def plot_path(path: LimitPath) -> Figure:
     figure = new_figure((9, 5.5))
     axes = figure.subplots()
     order = np.argsort(path.scales, kind="stable")
-    scales, coefs = path.scales[order], _flat(_drawable(path.coefs[order]))
+    scales, coefs = path.scales[order], flat(_drawable(path.coefs[order]))
     shape = path.coefs.shape[1:]
     between = (scales > 0) & np.isfinite(scales)
     inner = scales[between] if between.any() else np.ones(1)
@@ -169,9 +185,9 @@ def plot_path(path: LimitPath) -> Figure:
             0.0: max(inner[0] / 10**room, SMALLEST_DRAWN),
             np.inf: min(inner[-1] * 10**room, 1 / SMALLEST_DRAWN),
         }
-    named = _largest(np.nan_to_num(np.abs(coefs), nan=0.0).max(axis=0))
+    named = largest(np.nan_to_num(np.abs(coefs), nan=0.0).max(axis=0))
     for i in range(coefs.shape[1]):
-        style = _style(i, named, shape)
+        style = style_of(i, named, shape)
         axes.plot(scales[between], coefs[between, i], **style, **_point_if(scales[between]))
         for scale, place in edges.items():
             ends = coefs[scales == scale, i][:1]
@@ -205,13 +221,13 @@ def plot_saddles(path: SaddlePath) -> Figure:
     edges = np.append(times, end)
     coefs = path.coefs
     with np.errstate(divide="ignore"):
-        named = _largest(np.log(np.abs(coefs).max(axis=0)))
+        named = largest(np.log(np.abs(coefs).max(axis=0)))
     for i in np.flatnonzero(coefs.any(axis=0)).tolist():
         values.step(
             edges,
             np.append(coefs[:, i], coefs[-1, i]),
             where="post",
-            **_style(i, named, path.coef.shape),
+            **style_of(i, named, path.coef.shape),
         )
     fitted = np.where(path.losses > EXACT_FIT * path.losses[0], path.losses, np.nan)
     losses.step(edges, np.append(fitted, fitted[-1]), where="post", color="black")
@@ -340,7 +356,7 @@ def _lay_over(axes: Axes, training: Trajectory, named: list[int]) -> None:
     for rank, i in enumerate(named):
         axes.plot(
             training.times[rows],
-            _drawable(_flat(training.coefs)[rows, i]),
+            _drawable(flat(training.coefs)[rows, i]),
             ".",
             color=COLOURS[rank],
             markersize=7,
@@ -349,25 +365,3 @@ def _lay_over(axes: Axes, training: Trajectory, named: list[int]) -> None:
             zorder=4,
         )
     axes.plot([], [], ".", color="black", markersize=7, label="training")
-
-
-def _largest(log_moduli: Any) -> list[int]:
-    order = np.argsort(-log_moduli, kind="stable")[:NAMED]
-    return sorted(int(i) for i in order)
-
-
-def _flat(coefs: Float) -> Float:
-    """Records × coefficients, however many outputs there are."""
-    return coefs.reshape(len(coefs), -1)
-
-
-def _style(feature: int, named: list[int], shape: tuple[int, ...]) -> dict[str, Any]:
-    if feature in named:
-        place = ", ".join(str(i) for i in np.unravel_index(feature, shape))
-        return {
-            "color": COLOURS[named.index(feature)],
-            "label": f"β[{place}]",
-            "linewidth": 1.6,
-            "zorder": 3,
-        }
-    return {"color": "0.75", "linewidth": 0.8}

@@ -27,6 +27,8 @@ MARGIN = 0.25
 FROM_ZERO = 0.5
 # Axes cannot be laid out for numbers beyond this; a diverging run is drawn up to it.
 LARGEST_DRAWN = 1e100
+# The ticks of a logarithmic axis of time overflow beyond this, the root of the largest float.
+LATEST_DRAWN = 1e150
 
 
 def plot_spectrum(
@@ -59,6 +61,9 @@ def plot_spectrum(
     moments = np.asarray(
         spectrum.times if spectrum.steps is None else spectrum.steps, dtype=np.float64
     )
+    # The times of a classification go on beyond any axis.
+    held = moments < LATEST_DRAWN
+    moments, values = moments[held], values[held]
     per_moment = _per_moment(spectrum)
     figure = new_figure((9, 4.8))
     axes = figure.subplots()

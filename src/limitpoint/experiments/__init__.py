@@ -1,0 +1,24 @@
+"""Every figure and worked example of the papers, as code with checks that can fail."""
+
+from limitpoint.experiments import labarriere2024, lyu2023, varre2023, zhao2026
+from limitpoint.experiments.atlas_page import atlas_page
+from limitpoint.experiments.check import Check
+from limitpoint.experiments.experiment import Experiment, experiment, experiments
+from limitpoint.experiments.html_report import report
+from limitpoint.experiments.reproduction import Outcome, Reproduction, reproduce
+
+# Importing a paper registers its experiments; these are all, in order.
+PAPERS = (zhao2026, labarriere2024, varre2023, lyu2023)
+
+__all__ = [
+    "PAPERS",
+    "Check",
+    "Experiment",
+    "Outcome",
+    "Reproduction",
+    "atlas_page",
+    "experiment",
+    "experiments",
+    "report",
+    "reproduce",
+]

@@ -1,0 +1,99 @@
+"""Every experiment and every erratum: the checks pass, and they can fail."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from limitpoint.experiments import atlas_page, experiments
+from limitpoint.experiments.errata import errata
+from limitpoint.experiments.experiment import PREDICTED
+from limitpoint.experiments.folder import write
+from limitpoint.experiments.tests_of_theorems import TESTS
+from limitpoint.theory import theorems
+
+ROOT = Path(__file__).parents[2]
+EVERY = pytest.mark.parametrize("one", experiments(), ids=lambda one: one.id)
+
+
+@pytest.fixture(scope="module")
+def quick_data():
+    """Each quick run once for all tests of this file."""
+    kept = {}
+
+    def data_of(one):
+        if one.id not in kept:
+            kept[one.id] = one.quick().run()
+        return kept[one.id]
+
+    return data_of
+
+
+@pytest.mark.slow
+@EVERY
+class TestEveryExperiment:
+    def test_checks_pass(self, one, quick_data):
+        checks = one.quick().checks(quick_data(one))
+        assert checks
+        assert not [check for check in checks if not check.passed]
+
+    def test_checks_notice_a_prediction_off_by_a_percent(self, one, quick_data):
+        data = quick_data(one).copy(deep=True)
+        predicted = [name for name in data.data_vars if str(name).startswith(PREDICTED)]
+        assert predicted
+        for name in predicted:
+            data[name] = data[name] * 1.01
+        assert any(not check.passed for check in one.quick().checks(data))
+
+    def test_folder(self, one, quick_data, tmp_path):
+        data = quick_data(one)
+        folder = write(one.quick(), data, one.quick().checks(data), 1.0, tmp_path)
+        assert (folder / "figure.png").stat().st_size > 10_000
+        assert json.loads((folder / "checks.json").read_text())["passed"]
+
+
+@EVERY
+def test_says_what_it_is(one):
+    assert re.fullmatch(r"[a-z]+\d{4}", one.paper)
+    assert one.title
+    assert len(one.setup) > 40
+    known = {theorem.id for theorem in theorems()}
+    assert set(one.theorems) <= known
+    json.dumps(one.configuration())
+
+
+@pytest.mark.parametrize("one", errata(), ids=lambda one: one.id)
+def test_printed_fails_and_corrected_passes(one):
+    found = one.demonstrate()
+    assert found.corrected <= found.tolerance
+    assert np.isnan(found.printed) or found.printed > found.tolerance
+
+
+def test_enough_errata():
+    assert len(errata()) >= 28
+    assert {one.paper for one in errata()} == {
+        "zhao2026",
+        "labarriere2024",
+        "yun2021",
+        "varre2023",
+        "lyu2023",
+    }
+
+
+@pytest.mark.parametrize("theorem", theorems(), ids=lambda theorem: theorem.id)
+def test_every_theorem_has_an_experiment_and_a_test(theorem):
+    assert any(theorem.id in one.theorems for one in experiments())
+    files = TESTS[theorem.id]
+    assert files
+    for name in files:
+        assert theorem.id in (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_tests_are_of_theorems():
+    assert set(TESTS) == {theorem.id for theorem in theorems()}
+
+
+def test_the_page_in_the_documentation_is_this_atlas():
+    assert (ROOT / "docs" / "atlas.md").read_text(encoding="utf-8") == atlas_page()
