@@ -1,4 +1,4 @@
-"""The noise process of Varre et al., (4.1): exact moments, many paths, what is true of 4.1(c)."""
+"""The noise process of varre2023.proposition4.1: exact moments, many paths, what is true of (c)."""
 
 import jax
 import numpy as np

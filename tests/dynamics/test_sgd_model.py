@@ -1,5 +1,7 @@
 """Lyu's diffusion model of SGD, with its corrected exponents, against steps of SGD itself.
 
+The model of lyu2023.lemma3 and lyu2023.theorem3.
+
 What the model says of the mean is second order in a step, so it is measured without noise: the
 mean over all batches of one sample is a sum over the samples, and the mean over residuals of equal
 size and uncorrelated signs a sum over the rows of a Hadamard matrix. The covariance of a single

@@ -1,4 +1,4 @@
-"""Dense networks: shapes, products, conserved quantities, balance, and Proposition 1 of lyu."""
+"""Dense networks: shapes, products, conserved quantities, balance, and lyu2023.proposition1."""
 
 from itertools import pairwise
 

@@ -1,5 +1,7 @@
 """`predict` on random problems of every family and depth, against a brute-force flow.
 
+The theorem, for most of them, is limitpoint.own_clocks.
+
 The acceptance line: 200 problems of each family and depth, certified to 1e-9, and equal to the end
 of a flow in parameter space to 1e-7. Here all are certified, and small ones compared; the flows of
 all 200 take hours and are run by `python -m tests.oracles.full_families`.

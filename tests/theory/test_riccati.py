@@ -1,4 +1,4 @@
-"""Singular values on whitened data in closed form, and their jumps (varre C.12)."""
+"""Singular values on whitened data in closed form, and their jumps: varre2023.theoremC.12."""
 
 import math
 

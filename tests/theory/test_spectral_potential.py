@@ -1,4 +1,7 @@
-"""The potentials of two layers that start from orthonormal rows (varre Thm 3.1, 3.2)."""
+"""The potentials of two layers that start from orthonormal rows (varre Thm 3.1, 3.2).
+
+Those of varre2023.theorem3.1, varre2023.theorem3.2a and varre2023.theorem3.2b.
+"""
 
 import math
 
