@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 test quick: export OMP_NUM_THREADS = 1
 test quick: export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test quick bench format clean
+.PHONY: demo test quick bench docs format clean
 
 demo: $(READY)  ## predict, flow, train and verify the built-in example
 	$(BIN)/limitpoint demo --plot out/demo.png
@@ -25,6 +25,10 @@ quick: $(READY)  ## the tests that take no more than a few seconds each
 
 bench: $(READY)  ## side-by-side ratios against peers, in one run
 	$(BIN)/python -m benchmarks
+
+docs: $(READY)  ## the pages that are generated: the atlas of theorems and the errata
+	$(BIN)/limitpoint atlas --markdown > docs/atlas.md
+	$(BIN)/limitpoint errata --markdown > docs/errata.md
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

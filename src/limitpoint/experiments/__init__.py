@@ -1,6 +1,6 @@
 """Every figure and worked example of the papers, as code with checks that can fail."""
 
-from limitpoint.experiments import labarriere2024, lyu2023, varre2023, zhao2026
+from limitpoint.experiments import labarriere2024, lyu2023, varre2023, yun2021, zhao2026
 from limitpoint.experiments.atlas_page import atlas_page
 from limitpoint.experiments.check import Check
 from limitpoint.experiments.experiment import Experiment, experiment, experiments
@@ -8,7 +8,7 @@ from limitpoint.experiments.html_report import report
 from limitpoint.experiments.reproduction import Outcome, Reproduction, reproduce
 
 # Importing a paper registers its experiments; these are all, in order.
-PAPERS = (zhao2026, labarriere2024, varre2023, lyu2023)
+PAPERS = (zhao2026, labarriere2024, yun2021, varre2023, lyu2023)
 
 __all__ = [
     "PAPERS",

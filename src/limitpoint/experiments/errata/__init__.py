@@ -1,11 +1,11 @@
 """Errata of the papers, each with a calculation in which the printed form fails."""
 
-from limitpoint.experiments.errata import labarriere2024, lyu2023, varre2023, zhao2026
+from limitpoint.experiments.errata import labarriere2024, lyu2023, varre2023, yun2021, zhao2026
 from limitpoint.experiments.errata.erratum import Demonstration, Erratum, errata, erratum
 from limitpoint.experiments.errata.listing import ErrataList, demonstrate_all
 
 # Importing a paper registers its errata; these are all, in order.
-PAPERS = (zhao2026, labarriere2024, varre2023, lyu2023)
+PAPERS = (zhao2026, labarriere2024, yun2021, varre2023, lyu2023)
 
 __all__ = [
     "PAPERS",
