@@ -17,9 +17,9 @@ class Status(Enum):
         "to its limit."
     )
     DEGENERATE = (
-        "The optimality conditions hold, but columns that tie are linearly dependent: other "
-        "coefficients have the same fit and penalty, and which of them training reaches depends "
-        "on finer detail than the growth times."
+        "The optimality conditions hold, but other coefficients fit, or separate, as well at the "
+        "same penalty (columns that tie are linearly dependent, say): which of them training "
+        "reaches depends on finer detail than the theorem knows."
     )
     NOT_CERTIFIED = (
         "The solver stopped before the optimality conditions held to the required accuracy; "

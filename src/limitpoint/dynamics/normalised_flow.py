@@ -23,6 +23,8 @@ from limitpoint.dynamics.normalised_charts import (
     polar_chart,
 )
 from limitpoint.dynamics.trajectory import Trajectory
+from limitpoint.errors import ScaleNotRepresentable
+from limitpoint.networks import GrowthCoordinates
 from limitpoint.problem import Problem
 from limitpoint.status import Status
 
@@ -36,6 +38,9 @@ LARGEST_EXPONENT = 300.0
 # Weights are exponentials of margins: where errors of these come near one, the integrator's Newton
 # iterations do not converge any more. At rtol · margin = 0.1 some do not, at 1 none.
 MARGIN_ERROR = 1e-2
+# A margin this far on the wrong side makes the loss fall by as much, in logarithms, in the time
+# that the layers need to grow at all: the last power of ten whose time is still resolved.
+LARGEST_MISS = 1e7
 # A loss that has not fallen by more than rounding, some thousand of them, in so many steps, and
 # a state that will stay where it is: nothing more will come.
 FALLEN = 1e-12
@@ -59,9 +64,10 @@ def flow_in_normalised_time(
     task = problem.classification
     if t_end is None and times is None:
         rtol = min(rtol, MARGIN_ERROR / margin)
-    rtol = max(rtol, FINEST)
     growth = problem.network.growth_coordinates(problem.init)
+    rtol = max(min(rtol, MARGIN_ERROR / _sensitivity(problem, growth)), FINEST)
     chart = polar_chart(problem, rtol) if growth is None else growth_chart(problem, growth, rtol)
+    _check_start(problem, float(chart.margins(chart.start).min()))
     found = _integrate(chart, t_end, times, margin, rtol, max_steps)
     margins = np.stack([chart.margins(state) for state in found.states])
     signs, logs = chart.signs_and_logs(found.states)
@@ -72,13 +78,15 @@ def flow_in_normalised_time(
             count = len(found.at_times)
             reached[-count:], log_times[-count:] = found.at_times, np.log(found.at_times)
     log_losses = np.asarray(task.log_loss(margins))
+    with np.errstate(over="ignore"):
+        losses = np.exp(log_losses)
     return Trajectory.build(
         kind="gradient flow in normalised time",
         status=found.status,
         times=reached,
         log_times=log_times,
         coefs=chart.coefs(found.states),
-        losses=np.exp(log_losses),
+        losses=losses,
         log_losses=log_losses,
         margins=margins,
         signs=signs,
@@ -86,6 +94,31 @@ def flow_in_normalised_time(
         layers=chart.layers(found.states),
         misfit=wrong_share(margins[-1]),
     )
+
+
+def _check_start(problem: Problem, smallest: float) -> None:
+    """Refuse a start so far on the wrong side that no step is short enough for its loss."""
+    if smallest < -LARGEST_MISS:
+        raise ScaleNotRepresentable(
+            f"at scale {problem.init.scale:g} the smallest margin starts at {smallest:.1g}, too "
+            f"far on the wrong side to be followed; it must not be below {-LARGEST_MISS:g}. Use a "
+            "smaller scale"
+        )
+
+
+def _sensitivity(problem: Problem, growth: GrowthCoordinates | None) -> float:
+    """How much the state's errors, relative to it, are magnified in the margins of the start.
+
+    At least 1: smaller ones, of small starts, ask for nothing.
+    """
+    task, init = problem.classification, problem.init
+    if growth is not None:
+        changes = growth.times_gradient(task.signed, np.zeros(growth.dimension))
+        return max(1.0, float(np.abs(changes).max()))
+    size = float(np.sqrt(sum(float((layer**2).sum()) for layer in init.direction))) or 1.0
+    longest = float(np.linalg.norm(task.X, axis=1).max())
+    log_product = problem.network.degree * (init.log_scale + float(np.log(size)))
+    return max(1.0, longest * float(np.exp(min(log_product, LARGEST_EXPONENT))))
 
 
 @dataclass(frozen=True, eq=False)

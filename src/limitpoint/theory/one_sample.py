@@ -50,6 +50,8 @@ class Spectrum:
         Numbers without zeros in an SVD; of any sign in a decomposition that is given.
     copies
         How many columns of the first layer meet A.
+    summed
+        Rounding of values that are given, in units of eps times the largest.
     """
 
     matrix: Float | None
@@ -57,6 +59,7 @@ class Spectrum:
     values: Float
     right: Float | None
     copies: int = 1
+    summed: float = 1.0
 
     @classmethod
     def of(cls, network: Network, x: Float) -> "Spectrum | None":
@@ -64,7 +67,12 @@ class Spectrum:
         if isinstance(network, Diagonal) and network.depth == 2:
             return cls(None, None, x, None)
         if isinstance(network, OrthogonalTensor) and network.depth == 2:
-            return cls(None, network.U[0], network.S @ x, network.U[1])
+            values = network.S @ x
+            # The values are sums whose terms may cancel.
+            largest = float(np.abs(values).max())
+            terms = float((np.abs(network.S) @ np.abs(x)).max())
+            summed = x.size * terms / largest if largest > 0 else 1.0
+            return cls(None, network.U[0], values, network.U[1], summed=summed)
         if isinstance(network, Convolutional) and network.depth == 2:
             short, full = network.filter_sizes
             return cls._of_matrix(x[(np.arange(short)[:, None] + np.arange(full)) % full])
@@ -92,7 +100,7 @@ class Spectrum:
     @property
     def resolution(self) -> float:
         """Values closer than this, relative to the largest, are equal up to rounding."""
-        return EPS * max(self.matrix.shape) if self.matrix is not None else EPS
+        return EPS * (max(self.matrix.shape) if self.matrix is not None else self.summed)
 
     def inner(self, layers: Sequence[Float]) -> Pair:
         """`p = U₁ᵀv₁` and `q = U₂ᵀv₂`."""

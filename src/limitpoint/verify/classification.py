@@ -11,7 +11,7 @@ from limitpoint.dynamics import NormalisedTime, Trajectory, drift, flow
 from limitpoint.errors import NoTheoremApplies
 from limitpoint.problem import Problem
 from limitpoint.sensitivity import ACCUMULATION
-from limitpoint.theory import Limit, explain, predict, stationarity
+from limitpoint.theory import Limit, explain, predict, stationarity, unrest
 from limitpoint.verify.verdict import Check, Verdict, certificate_checks, in_words
 
 __all__ = ["verdict_on_classification"]
@@ -21,6 +21,9 @@ __all__ = ["verdict_on_classification"]
 FROM, TO = 1e6, 1e8
 # A logarithm of the margin that multiplies a power takes so much from its exponent at most.
 LOGARITHM = 1.0 / np.log(FROM)
+# A part of the coefficients that outgrows the others as a power of the margin below this would
+# be behind them still at margins of 10^1000; what powers of the margin leave of shares is less.
+AT_REST = 1e-3
 # Directions nearer than this, in units of the integrator's tolerance, are at its accuracy.
 FLOOR = 100.0
 
@@ -57,8 +60,14 @@ def verdict_on_classification(problem: Problem) -> Verdict:
     if limit is not None:
         distances = np.linalg.norm(run.directions - limit.direction, axis=1)
         floor = FLOOR * space.rtol
-        checks.append(_exponent("direction", margins, distances, limit.rate or 0.0, floor))
-        notes = _notes(limit, margins, distances)
+        approach = _exponent("direction", margins, distances, limit.rate or 0.0, floor)
+        passing = None if approach.passed else unrest(problem, run.coef)
+        if passing is not None and passing > AT_REST:
+            # The direction in which the flow is now is not where it will end, by its own pulls.
+            notes = _passing(passing, margins, distances)
+        else:
+            checks.append(approach)
+            notes = _notes(limit, margins, distances)
     if fixed_set:
         found, said = _stationary_checks(problem, run, margins)
         checks += found
@@ -119,6 +128,15 @@ def _stationary_checks(
         Check(f"stationary point: {name}", value, found.tolerance, reason)
         for name, value in found.residuals.items()
     ], "the direction of the flow was tested as a stationary point of the margin problem."
+
+
+def _passing(excess: float, margins: Float, distances: Float) -> tuple[str, ...]:
+    """What is said of a flow that is on its way, and is not compared."""
+    return (
+        f"At margin {margins[-1]:.3g} the flow is {distances[-1]:.3g} from the limit and is only "
+        "passing by the direction it is in: by its own pulls some coefficient outgrows the others "
+        f"as margin^{excess:.2g}. Its exponent was not compared.",
+    )
 
 
 def _notes(limit: Limit, margins: Float, distances: Float) -> tuple[str, ...]:

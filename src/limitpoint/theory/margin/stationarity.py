@@ -89,6 +89,8 @@ def stationarity(
             f"direction must hold {margins.rows.shape[1]} {what}; it has shape {given.shape}"
         )
     share = as_positive(active, "active", DataError)
+    if share > 1:
+        raise DataError(f"active must be at most 1, the size of the largest; it is {share:g}")
     coordinates = space.coordinates(given) if square else given
     residuals = _residuals(margins, coordinates, 2 / problem.network.degree, share)
     return Certificate(residuals, as_positive(tolerance, "tolerance", DataError))

@@ -13,6 +13,7 @@ from limitpoint.networks import (
     MultilinearNetwork,
     Network,
     OrthogonalTensor,
+    snapped,
 )
 from limitpoint.problem import Problem
 from limitpoint.tasks import Classification
@@ -34,6 +35,22 @@ def _is_full_convolution(network: Network) -> bool:
     return isinstance(network, Convolutional) and network.is_full_length
 
 
+def _is_diagonal(network: Network) -> bool:
+    return isinstance(network, Diagonal)
+
+
+def _is_orthogonal_tensor(network: Network) -> bool:
+    return isinstance(network, OrthogonalTensor)
+
+
+def _coordinates(problem: Problem) -> MarginSpace:
+    return Coordinates()
+
+
+def _frequencies(problem: Problem) -> MarginSpace:
+    return Fourier(problem.task.n_features)
+
+
 def _transformed(problem: Problem) -> MarginSpace:
     network = problem.network
     if not isinstance(network, OrthogonalTensor):
@@ -41,18 +58,15 @@ def _transformed(problem: Problem) -> MarginSpace:
     return Transformed(network.S)
 
 
-DIAGONAL: Kind = (
-    lambda network: isinstance(network, Diagonal),
-    "diagonal network",
-    lambda problem: Coordinates(),
-)
+# Functions with names, by which limits that carry these theorems can be pickled.
+DIAGONAL: Kind = (_is_diagonal, "diagonal network", _coordinates)
 CONVOLUTIONAL: Kind = (
     _is_full_convolution,
     "convolutional network with full-length filters",
-    lambda problem: Fourier(problem.task.n_features),
+    _frequencies,
 )
 TENSOR: Kind = (
-    lambda network: isinstance(network, OrthogonalTensor),
+    _is_orthogonal_tensor,
     "orthogonally decomposable tensor network",
     _transformed,
 )
@@ -88,8 +102,8 @@ def _small_layer(problem: Problem, space: MarginSpace) -> Condition:
     coordinate, so that k may be another in each of them, as it is here. Coordinates in which all
     data are zero never move, and need nothing. The margin is λ.
     """
-    squares = np.sort(_squares(problem.network, problem.init.direction), axis=0)
-    gaps = squares[1] - squares[0]
+    least, next_least, *_ = np.sort(_moduli(problem.network, problem.init.direction), axis=0)
+    gaps = (next_least - least) * (next_least + least)
     margins = space.problem(problem.classification.signed)
     moved = margins.norms(np.abs(margins.rows).max(axis=0)) > 0
     tied = (gaps <= 0) & moved
@@ -102,13 +116,23 @@ def _small_layer(problem: Problem, space: MarginSpace) -> Condition:
     return Condition(name, smallest > 0, smallest, detail)
 
 
-def _squares(network: Network, layers: Sequence[Float]) -> Float:
-    """`|η_l|²` for every layer (rows) and coordinate, or frequency from 0 to n/2."""
+def _moduli(network: Network, layers: Sequence[Float]) -> Float:
+    """`|η_l|` for every layer (rows) and coordinate, or frequency from 0 to n/2.
+
+    Without what the rounding of a transform has added: it must not undo a tie.
+    """
     if isinstance(network, OrthogonalTensor):
-        return np.stack([np.asarray(eta) ** 2 for eta in network.diagonal_layers(layers)])
+        etas = [np.asarray(eta) for eta in network.diagonal_layers(layers)]
+        sums = [np.abs(v) @ np.abs(U) for v, U in zip(layers, network.U, strict=True)]
+        return np.abs(np.stack(snapped(etas, sums)))
     if isinstance(network, Convolutional):
-        return np.stack([np.abs(np.fft.rfft(layer, norm="ortho")) ** 2 for layer in layers])
-    return np.stack([layer**2 for layer in layers])
+        sizes = [np.abs(np.fft.rfft(layer, norm="ortho")) for layer in layers]
+        sums = [
+            np.full(size.shape, np.abs(layer).sum() / np.sqrt(layer.size))
+            for size, layer in zip(sizes, layers, strict=True)
+        ]
+        return np.stack(snapped(sizes, sums))
+    return np.stack([np.abs(layer) for layer in layers])
 
 
 def _limit_2(problem: Problem) -> Limit:
