@@ -73,6 +73,16 @@ class Sensitivity(ABC):
         moved = float(np.linalg.norm(gain @ misfit)) + relative * float(np.linalg.norm(spread))
         return SAFETY * moved / self.size
 
+    def misfit(self, coef: Float) -> float:
+        """Distance of the fit from the best that can be reached, as a run measures it."""
+        gap = self._target - self._range.T @ (self._task.X @ coef)
+        return float(np.linalg.norm(gap)) / (self.gauge.unit or 1.0)
+
+    @property
+    def terms(self) -> Float:
+        """The sums of moduli to which rounding of the coefficients is relative."""
+        return self._terms
+
     def rounding_misfit(self) -> float:
         """The misfit, relative to the fit, that rounding of clocks or positions can cause."""
         moved = float(np.linalg.norm(np.abs(self._task.X) @ self._noise()))

@@ -17,7 +17,7 @@ from limitpoint.dynamics.fitting import gauged, gauged_task, loss_at, smooth_los
 from limitpoint.dynamics.gauge import FitGauge
 from limitpoint.dynamics.integrate import EXPLICIT_SHARE, LARGEST_JACOBIAN, LARGEST_TRIAL, integrate
 from limitpoint.dynamics.trajectory import Trajectory
-from limitpoint.networks import GrowthCoordinates
+from limitpoint.networks import GrowthCoordinates, MultilinearNetwork
 from limitpoint.problem import Problem
 
 __all__ = ["flow_in_parameter_space"]
@@ -194,6 +194,9 @@ def _plain_chart(problem: Problem, rtol: float) -> _Chart:
         parts = split(state)
         measured = gauged(problem, parts)
         errors: Float = held * network.degree * np.abs(measured)
+        if isinstance(network, MultilinearNetwork):
+            # Coefficients are sums that may cancel: their rounding is that of the terms.
+            errors = held * network.degree * network.moduli(parts)
         if not network.is_linear:
             smooth = np.asarray(network.smooth_outputs(parts, problem.regression.X, size))
             errors += np.abs(smooth - measured)

@@ -34,6 +34,14 @@ class MultilinearNetwork(WithoutClocks):
         Layers that are matrices count row by row, as `ravel` reads them. Small sizes only.
         """
 
+    def moduli(self, layers: Sequence[Float]) -> Float:
+        """`|M|∘(|v₁|, …, |v_L|)`, to which the rounding of the coefficients is relative.
+
+        Here for tensors without negative entries.
+        """
+        moduli: Float = np.asarray(self.coef([np.abs(layer) for layer in layers]))
+        return moduli
+
 
 def check_features(network: Network, wanted: int, found: int, source: str) -> None:
     """Raise `NetworkError` if the task has another number of features than the network."""

@@ -104,6 +104,12 @@ class OrthogonalTensor(MultilinearNetwork):
         """`Sᵀρ`; leading axes are kept."""
         return self.coef_of_products(reduce(mul, self.diagonal_layers(layers)))
 
+    def moduli(self, layers: Sequence[Float]) -> Float:
+        """`|S|ᵀ(|U₁|ᵀ|v₁| ⊙ ⋯ ⊙ |U_L|ᵀ|v_L|)`."""
+        pairs = zip(layers, self.U, strict=True)
+        terms: Float = reduce(mul, (np.abs(layer) @ np.abs(matrix) for layer, matrix in pairs))
+        return terms @ np.abs(self.S)
+
     def tensor(self, task: Task) -> Float:
         """`M[i, j₁, …, j_L] = Σ_j S[j, i] U₁[j₁, j] ⋯ U_L[j_L, j]`."""
         self.layer_shapes(task)

@@ -86,6 +86,11 @@ class Tensor(MultilinearNetwork):
             rest = _times(rest.reshape(*rest.shape[:-1], rest.shape[-1] // size, size), layer)
         return rest
 
+    def moduli(self, layers: Sequence[Float]) -> Float:
+        """`|M|∘(|v₁|, …, |v_L|)`."""
+        moduli: Float = Tensor(np.abs(self.M)).coef([np.abs(layer) for layer in layers])
+        return moduli
+
     def tensor(self, task: Task) -> Float:
         """M itself."""
         self.layer_shapes(task)

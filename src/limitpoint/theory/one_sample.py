@@ -68,10 +68,10 @@ class Spectrum:
             return cls(None, None, x, None)
         if isinstance(network, OrthogonalTensor) and network.depth == 2:
             values = network.S @ x
-            # The values are sums whose terms may cancel.
+            # The values are sums whose terms may cancel, and two of them are compared.
             largest = float(np.abs(values).max())
             terms = float((np.abs(network.S) @ np.abs(x)).max())
-            summed = x.size * terms / largest if largest > 0 else 1.0
+            summed = 2 * x.size * terms / largest if largest > 0 else 1.0
             return cls(None, network.U[0], values, network.U[1], summed=summed)
         if isinstance(network, Convolutional) and network.depth == 2:
             short, full = network.filter_sizes

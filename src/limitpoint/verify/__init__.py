@@ -19,9 +19,9 @@ from limitpoint.problem import Problem
 from limitpoint.sensitivity import ACCUMULATION, EPS, SAFETY, Sensitivity, sensitivity_of
 from limitpoint.status import Status
 from limitpoint.tasks import Classification
-from limitpoint.theory import Limit, convergence_bound, explain, predict
+from limitpoint.theory import convergence_bound, explain, predict
 from limitpoint.verify.classification import verdict_on_classification
-from limitpoint.verify.disguise import strayed_from, within_the_form
+from limitpoint.verify.disguise import as_far_as_comparable, strayed_from, within_the_form
 from limitpoint.verify.training import (
     law_check,
     random_training_checks,
@@ -82,8 +82,8 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
     limit = predict(problem)
     if limit.status is Status.SADDLE:
         return verdict_on_trap(problem, limit)
-    _check_visible(problem, limit)
     scales = sensitivity_of(problem, limit)
+    _check_visible(problem, scales)
     checks = certificate_checks(limit)
     flows: list[Trajectory] = []
     mirror = problem.network.mirror_map(problem.init)
@@ -108,7 +108,8 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
         )
         notes = (f"The flow was run in parameter space only: {reason}",)
     parameter = ParameterSpace()
-    flows.append(flow(problem, space=parameter))
+    reached = flow(problem, space=parameter)
+    flows.append(as_far_as_comparable(problem, reached, scales, parameter))
     # Local errors are relative to the growth so far, in logarithms of the parameters.
     accumulated = ACCUMULATION * parameter.rtol * (1.0 + scales.longest_growth)
     reduction = strayed_from(problem, flows[-1], accumulated)
@@ -168,14 +169,14 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
     return Verdict(problem, tuple(checks), limit, tuple(flows), run, notes)
 
 
-def _check_visible(problem: Problem, limit: Limit) -> None:
+def _check_visible(problem: Problem, scales: Sensitivity) -> None:
     """Refuse starts so large that their rounding hides the data: no flow could be compared."""
     task = problem.regression
-    hidden = EPS * float(np.linalg.norm(np.abs(task.X) @ np.abs(limit.coef)))
+    hidden = EPS * float(np.linalg.norm(np.abs(task.X) @ scales.terms))
     if task.y.any() and hidden > LARGEST_HIDDEN * float(np.linalg.norm(task.y)):
         raise ScaleNotRepresentable(
             f"at scale {problem.init.scale:g} the data are below the rounding of coefficients of "
-            f"size {float(np.abs(limit.coef).max()):.1g}, so that no flow can be compared with the "
+            f"size {float(scales.terms.max()):.1g}, so that no flow can be compared with the "
             "limit; verify a smaller scale"
         )
 

@@ -2,16 +2,43 @@
 
 Commuting matrices do not stay so for ever in float64: what rounding adds outside their common
 eigenbasis grows while an eigenvalue waits to grow, and takes over in the end. The network that is
-trained is then another one.
+trained is then another one. So it is where a coefficient ends at a bound, which only rounding could
+pass; and a flow in parameter space cannot know what the form keeps out of reach, and never ends.
 """
+
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from limitpoint.arrays import Float
 from limitpoint.dynamics import ParameterSpace, Trajectory, flow
 from limitpoint.problem import Problem
+from limitpoint.sensitivity import Sensitivity
+from limitpoint.status import Status
 from limitpoint.theory import Reduction, reduction_of
 
-__all__ = ["strayed_from", "within_the_form"]
+__all__ = ["as_far_as_comparable", "strayed_from", "within_the_form"]
+
+
+def as_far_as_comparable(
+    problem: Problem, run: Trajectory, scales: Sensitivity, space: ParameterSpace
+) -> Trajectory:
+    """The run, or where it had no end one that ends with the flow within the diagonal form.
+
+    Where the form does not reach the data the flow within it knows, and stops.
+    """
+    arrived = run.status in (Status.CONVERGED, Status.LEAST_SQUARES)
+    if arrived and np.isfinite(scales.limit.clocks).all():
+        return run
+    reduction = reduction_of(problem) if problem.network.mirror_map(problem.init) is None else None
+    if reduction is None:
+        return run
+    within = flow(reduction.diagonal, space=space)
+    if within.status not in (Status.CONVERGED, Status.LEAST_SQUARES):
+        return run
+    run = flow(problem, t_end=float(within.times[-1]), space=space)
+    return replace(run, misfit=scales.misfit(run.coef))
 
 
 def strayed_from(problem: Problem, run: Trajectory, tolerance: float) -> Reduction | None:
@@ -19,8 +46,20 @@ def strayed_from(problem: Problem, run: Trajectory, tolerance: float) -> Reducti
     reduction = reduction_of(problem)
     if reduction is None or run.layers is None:
         return None
-    off = reduction.strayed([layer[-1] for layer in run.layers])
+    layers = [layer[-1] for layer in run.layers]
+    off = max(reduction.strayed(layers), _beyond_bounds(reduction, layers))
     return reduction if off > tolerance else None
+
+
+def _beyond_bounds(reduction: Reduction, layers: Sequence[Float]) -> float:
+    """How far products have passed a bound that no exact flow passes, relative to the largest."""
+    mirror = reduction.diagonal.network.mirror_map(reduction.diagonal.init)
+    if mirror is None:
+        return 0.0
+    products: Float = np.prod(np.stack(reduction.form.inner_layers(layers)), axis=0)
+    beyond = np.maximum(mirror.lower - products, products - mirror.upper)
+    largest = float(np.abs(products).max()) or 1.0
+    return float(np.max(beyond, initial=0.0)) / largest
 
 
 def within_the_form(reduction: Reduction, space: ParameterSpace) -> Trajectory:
