@@ -81,3 +81,9 @@ def test_tests_are_of_theorems():
 
 def test_the_page_in_the_documentation_is_this_atlas():
     assert (ROOT / "docs" / "atlas.md").read_text(encoding="utf-8") == atlas_page()
+
+
+def test_the_readme_counts_right():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"{len(experiments())} experiments" in text
+    assert f"{len(errata())} slips" in text

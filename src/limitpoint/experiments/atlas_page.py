@@ -1,6 +1,7 @@
 """The page of all theorems: source, conditions, what computes them, what shows and tests them."""
 
 from limitpoint.experiments.experiment import experiments
+from limitpoint.experiments.markdown import as_markdown
 from limitpoint.experiments.sample_problems import sample_problems
 from limitpoint.experiments.tests_of_theorems import TESTS
 from limitpoint.problem import Problem
@@ -55,12 +56,12 @@ def _entry(theorem: Theorem, problems: tuple[Problem, ...]) -> list[str]:
     shown = [one.id for one in experiments() if theorem.id in one.theorems]
     needed = "; ".join(condition.name for condition in conditions_of(theorem, problems))
     return [
-        f"### {theorem.id}",
+        f"### {as_markdown(theorem.id)}",
         "",
-        theorem.statement,
+        as_markdown(theorem.statement),
         "",
-        f"- Source: {theorem.citation}",
-        f"- Conditions: {theorem.task.__name__.lower()}; {needed}",
+        f"- Source: {as_markdown(theorem.citation)}",
+        f"- Conditions: {theorem.task.__name__.lower()}; {as_markdown(needed)}",
         f"- Function: `{FUNCTIONS.get(theorem.id, 'predict')}` ({theorem.concludes})",
         f"- Experiments: {', '.join(f'`{name}`' for name in shown) or 'none'}",
         f"- Tests: {', '.join(f'`{name}`' for name in TESTS.get(theorem.id, ())) or 'none'}",

@@ -5,6 +5,7 @@ from typing import Any
 
 from limitpoint.display import number, table, to_html, to_text
 from limitpoint.experiments.errata.erratum import Demonstration, Erratum, errata
+from limitpoint.experiments.markdown import as_markdown
 
 __all__ = ["ErrataList", "demonstrate_all"]
 
@@ -51,12 +52,12 @@ class ErrataList:
                 if one.paper == paper:
                     lines += [
                         "",
-                        f"### {one.where}",
+                        f"### {as_markdown(one.where)}",
                         "",
-                        f"- Printed: {one.printed}",
-                        f"- Corrected: {one.corrected}",
-                        f"- Measured: {found.measure}. Printed {_rounded(found.printed)}, "
-                        f"corrected {_below(found)}.",
+                        f"- Printed: {as_markdown(one.printed)}",
+                        f"- Corrected: {as_markdown(one.corrected)}",
+                        f"- Measured: {as_markdown(found.measure)}. "
+                        f"Printed {_rounded(found.printed)}, corrected {_below(found)}.",
                     ]
         return "\n".join(lines) + "\n"
 
