@@ -21,7 +21,7 @@ from limitpoint.status import Status
 from limitpoint.tasks import Classification
 from limitpoint.theory import convergence_bound, explain, predict
 from limitpoint.verify.classification import verdict_on_classification
-from limitpoint.verify.disguise import as_far_as_comparable, strayed_from, within_the_form
+from limitpoint.verify.disguise import comparable_flow, strayed_from, within_the_form
 from limitpoint.verify.training import (
     law_check,
     random_training_checks,
@@ -108,8 +108,7 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
         )
         notes = (f"The flow was run in parameter space only: {reason}",)
     parameter = ParameterSpace()
-    reached = flow(problem, space=parameter)
-    flows.append(as_far_as_comparable(problem, reached, scales, parameter))
+    flows.append(comparable_flow(problem, scales, parameter))
     # Local errors are relative to the growth so far, in logarithms of the parameters.
     accumulated = ACCUMULATION * parameter.rtol * (1.0 + scales.longest_growth)
     reduction = strayed_from(problem, flows[-1], accumulated)

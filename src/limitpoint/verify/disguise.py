@@ -18,25 +18,25 @@ from limitpoint.sensitivity import Sensitivity
 from limitpoint.status import Status
 from limitpoint.theory import Reduction, reduction_of
 
-__all__ = ["as_far_as_comparable", "strayed_from", "within_the_form"]
+__all__ = ["comparable_flow", "strayed_from", "within_the_form"]
+
+ENDS = (Status.CONVERGED, Status.LEAST_SQUARES)
 
 
-def as_far_as_comparable(
-    problem: Problem, run: Trajectory, scales: Sensitivity, space: ParameterSpace
-) -> Trajectory:
-    """The run, or where it had no end one that ends with the flow within the diagonal form.
+def comparable_flow(problem: Problem, scales: Sensitivity, space: ParameterSpace) -> Trajectory:
+    """The flow in parameter space; where it may have no end, until that within the form ends.
 
     Where the form does not reach the data the flow within it knows, and stops.
     """
-    arrived = run.status in (Status.CONVERGED, Status.LEAST_SQUARES)
-    if arrived and np.isfinite(scales.limit.clocks).all():
-        return run
-    reduction = reduction_of(problem) if problem.network.mirror_map(problem.init) is None else None
-    if reduction is None:
-        return run
+    limit = scales.limit
+    disguised = problem.network.mirror_map(problem.init) is None
+    reduction = reduction_of(problem) if disguised else None
+    endless = limit.status is Status.LEAST_SQUARES or not np.isfinite(limit.clocks).all()
+    if reduction is None or not endless:
+        run = flow(problem, space=space)
+        if reduction is None or run.status in ENDS:
+            return run
     within = flow(reduction.diagonal, space=space)
-    if within.status not in (Status.CONVERGED, Status.LEAST_SQUARES):
-        return run
     run = flow(problem, t_end=float(within.times[-1]), space=space)
     return replace(run, misfit=scales.misfit(run.coef))
 
