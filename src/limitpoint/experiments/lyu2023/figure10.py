@@ -11,9 +11,10 @@ from scipy.integrate import cumulative_simpson
 import limitpoint as lp
 from limitpoint.arrays import Float
 from limitpoint.experiments.check import Check
-from limitpoint.experiments.experiment import Experiment, register
+from limitpoint.experiments.experiment import register
 from limitpoint.experiments.lyu2023 import setting
 from limitpoint.experiments.lyu2023.probes import Alignment, projector
+from limitpoint.experiments.lyu2023.training import Training
 from limitpoint.plot.style import COLOURS, new_figure
 
 __all__ = ["Figure10"]
@@ -31,7 +32,7 @@ QUICKLY = 5000.0
 
 @register
 @dataclass(frozen=True)
-class Figure10(Experiment):
+class Figure10(Training):
     """The loss of SGD, GD, the flow and Lemma 3's diffusion; the direction of the integral."""
 
     paper: ClassVar[str] = "lyu2023"
@@ -46,19 +47,11 @@ class Figure10(Experiment):
     )
     theorems: ClassVar[tuple[str, ...]] = ("lyu2023.lemma3", "lyu2023.theorem3")
 
-    samples: int = 40
-    features: int = 100
-    informative: int = 20
     depth: int = 3
-    width: int = 100
     learning_rate: float = 5e-5
-    batch_size: int = 4
-    steps: int = 20_000
     records: int = 400
     norm: float = 0.8696
     seeds: int = 32
-    data_seed: int = 0
-    start_seed: int = 1
 
     def quick(self) -> Self:
         """Fewer seeds, paths and iterations."""
@@ -66,7 +59,7 @@ class Figure10(Experiment):
 
     def run(self) -> xr.Dataset:
         """Train, follow the flow, simulate the diffusion."""
-        data = setting.Data.draw(self.samples, self.features, self.informative, self.data_seed)
+        data = self.draw()
         unit = setting.rank_one(data, self.depth, self.width, self.start_seed)
         scale = float(setting.scales(unit, [self.norm])[0])
         problem = lp.Problem(unit.network, unit.init.at_scale(scale), data.task)

@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 import limitpoint as lp
 from limitpoint.arrays import Float
 from limitpoint.experiments.check import Check
-from limitpoint.experiments.experiment import Experiment, register
+from limitpoint.experiments.experiment import register
 from limitpoint.experiments.lyu2023 import setting
+from limitpoint.experiments.lyu2023.training import Training
 from limitpoint.plot.style import COLOURS, new_figure
 
 __all__ = ["Figure11"]
@@ -19,7 +20,7 @@ __all__ = ["Figure11"]
 
 @register
 @dataclass(frozen=True)
-class Figure11(Experiment):
+class Figure11(Training):
     """GD and SGD on rank-one networks from starts that are off balance by Δ."""
 
     paper: ClassVar[str] = "lyu2023"
@@ -39,22 +40,12 @@ class Figure11(Experiment):
         "limitpoint.null_space_law",
     )
 
-    samples: int = 40
-    features: int = 100
-    informative: int = 20
     depth: int = 3
-    width: int = 100
-    learning_rate: float = 1e-3
-    batch_size: int = 4
-    steps: int = 20_000
     norms: tuple[float, ...] = (0.1, 0.4, 0.8696, 1.8, 3.0)
     norm_shown: float = 0.8696
     imbalances: tuple[float, ...] = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0)
     imbalances_shown: tuple[float, ...] = (0.1, 0.5, 2.0)
     vanishing: tuple[float, ...] = (1e-8, 1e-16)
-    seeds: int = 10
-    data_seed: int = 0
-    start_seed: int = 1
 
     def quick(self) -> Self:
         """Fewer scales, values of Δ, seeds and iterations."""
@@ -69,7 +60,7 @@ class Figure11(Experiment):
 
     def run(self) -> xr.Dataset:
         """Train from every Δ and norm, and predict."""
-        data = setting.Data.draw(self.samples, self.features, self.informative, self.data_seed)
+        data = self.draw()
         found = [self._one(data, imbalance) for imbalance in self.imbalances]
         return xr.concat(found, dim="imbalance").assign_coords(
             imbalance=list(self.imbalances), norm=list(self.norms)

@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 
 import limitpoint as lp
 from limitpoint.experiments.check import Check
-from limitpoint.experiments.experiment import Experiment, register
+from limitpoint.experiments.experiment import register
 from limitpoint.experiments.lyu2023 import setting
+from limitpoint.experiments.lyu2023.training import Training
 from limitpoint.plot.style import COLOURS, new_figure
 
 __all__ = ["Figure5"]
@@ -23,7 +24,7 @@ FIRST_ORDER = 0.02
 
 @register
 @dataclass(frozen=True)
-class Figure5(Experiment):
+class Figure5(Training):
     """GD and SGD on rank-one and standard networks; GD against argmin V, all against the law."""
 
     paper: ClassVar[str] = "lyu2023"
@@ -43,19 +44,9 @@ class Figure5(Experiment):
         "limitpoint.null_space_law",
     )
 
-    samples: int = 40
-    features: int = 100
-    informative: int = 20
     rank_one_depth: int = 3
     standard_depth: int = 4
-    width: int = 100
-    learning_rate: float = 1e-3
-    batch_size: int = 4
-    steps: int = 20_000
     norms: tuple[float, ...] = (0.05, 0.2, 0.5, 0.8696, 1.5, 2.5, 3.5, 4.5)
-    seeds: int = 10
-    data_seed: int = 0
-    start_seed: int = 1
 
     def quick(self) -> Self:
         """Fewer scales, seeds and iterations."""
@@ -63,7 +54,7 @@ class Figure5(Experiment):
 
     def run(self) -> xr.Dataset:
         """Train both networks, and predict."""
-        data = setting.Data.draw(self.samples, self.features, self.informative, self.data_seed)
+        data = self.draw()
         problems = {
             "rank-one": setting.rank_one(data, self.rank_one_depth, self.width, self.start_seed),
             "standard": setting.standard(data, self.standard_depth, self.width, self.start_seed),

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import limitpoint as lp
 from limitpoint.experiments.check import Check
-from limitpoint.experiments.experiment import Experiment, register
+from limitpoint.experiments.experiment import register
 from limitpoint.experiments.lyu2023 import setting
 from limitpoint.experiments.lyu2023.along import (
     checks_along,
@@ -17,6 +17,7 @@ from limitpoint.experiments.lyu2023.along import (
     steps_shown,
     train_along,
 )
+from limitpoint.experiments.lyu2023.training import Training
 from limitpoint.plot.style import COLOURS, new_figure
 
 __all__ = ["Figure6"]
@@ -26,7 +27,7 @@ RELU_RECORDS = 40
 
 @register
 @dataclass(frozen=True)
-class Figure6(Experiment):
+class Figure6(Training):
     """GD and SGD along training on rank-one, standard and ReLU networks."""
 
     paper: ClassVar[str] = "lyu2023"
@@ -45,24 +46,14 @@ class Figure6(Experiment):
         "limitpoint.null_space_law",
     )
 
-    samples: int = 40
-    features: int = 100
-    informative: int = 20
     rank_one_depth: int = 3
     depth: int = 4
-    width: int = 100
-    learning_rate: float = 1e-3
-    batch_size: int = 4
-    steps: int = 20_000
     norms: tuple[float, ...] = (0.2, 0.8696, 2.5)
-    seeds: int = 10
     relu_width: int = 100
     relu_norms: tuple[float, ...] = (10.0, 14.0, 20.0)
     relu_seeds: int = 2
     relu_steps: int = 20_000
     test_samples: int = 500
-    data_seed: int = 0
-    start_seed: int = 1
 
     def quick(self) -> Self:
         """Fewer scales, seeds and iterations."""
@@ -79,7 +70,7 @@ class Figure6(Experiment):
 
     def run(self) -> xr.Dataset:
         """Train all three networks, follow the flow of the linear ones."""
-        data = setting.Data.draw(self.samples, self.features, self.informative, self.data_seed)
+        data = self.draw()
         problems = {
             "rank-one": setting.rank_one(data, self.rank_one_depth, self.width, self.start_seed),
             "standard": setting.standard(data, self.depth, self.width, self.start_seed),

@@ -7,9 +7,10 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from limitpoint.experiments.check import Check
-from limitpoint.experiments.experiment import Experiment, register
+from limitpoint.experiments.experiment import register
 from limitpoint.experiments.lyu2023 import setting
 from limitpoint.experiments.lyu2023.along import checks_along, draw_along, train_along
+from limitpoint.experiments.lyu2023.training import Training
 from limitpoint.plot.style import new_figure
 
 __all__ = ["Figure7"]
@@ -17,7 +18,7 @@ __all__ = ["Figure7"]
 
 @register
 @dataclass(frozen=True)
-class Figure7(Experiment):
+class Figure7(Training):
     """GD and SGD on a rank-one network from starts several times as large as the solution."""
 
     paper: ClassVar[str] = "lyu2023"
@@ -31,18 +32,8 @@ class Figure7(Experiment):
     )
     theorems: ClassVar[tuple[str, ...]] = ("lyu2023.theorem1", "limitpoint.null_space_law")
 
-    samples: int = 40
-    features: int = 100
-    informative: int = 20
     depth: int = 3
-    width: int = 100
-    learning_rate: float = 1e-3
-    batch_size: int = 4
-    steps: int = 20_000
     norms: tuple[float, ...] = (5.0, 7.0, 9.0)
-    seeds: int = 10
-    data_seed: int = 0
-    start_seed: int = 1
 
     def quick(self) -> Self:
         """Fewer seeds and iterations."""
@@ -50,7 +41,7 @@ class Figure7(Experiment):
 
     def run(self) -> xr.Dataset:
         """Train, follow the flow, predict."""
-        data = setting.Data.draw(self.samples, self.features, self.informative, self.data_seed)
+        data = self.draw()
         problem = setting.rank_one(data, self.depth, self.width, self.start_seed)
         return train_along(
             problem,

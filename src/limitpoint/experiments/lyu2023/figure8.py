@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 
 import limitpoint as lp
 from limitpoint.experiments.check import Check
-from limitpoint.experiments.experiment import Experiment, register
+from limitpoint.experiments.experiment import register
 from limitpoint.experiments.lyu2023 import setting
+from limitpoint.experiments.lyu2023.training import Training
 from limitpoint.plot.style import COLOURS, new_figure
 
 __all__ = ["Figure8"]
@@ -24,7 +25,7 @@ FLOOR = 1e-6
 
 @register
 @dataclass(frozen=True)
-class Figure8(Experiment):
+class Figure8(Training):
     """Networks of both kinds from growing starts: one leaves minimum norm, the other nears it."""
 
     paper: ClassVar[str] = "lyu2023"
@@ -43,19 +44,9 @@ class Figure8(Experiment):
         "limitpoint.null_space_law",
     )
 
-    samples: int = 40
-    features: int = 100
-    informative: int = 20
     depth: int = 3
-    width: int = 100
-    learning_rate: float = 1e-3
-    batch_size: int = 4
-    steps: int = 20_000
     norms: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.8, 1.4, 2.0, 3.0)
     vanishing: tuple[float, ...] = (1e-5, 1e-10, 1e-15, 1e-20)
-    seeds: int = 10
-    data_seed: int = 0
-    start_seed: int = 1
 
     def quick(self) -> Self:
         """Fewer scales and seeds."""
@@ -63,7 +54,7 @@ class Figure8(Experiment):
 
     def run(self) -> xr.Dataset:
         """Train both networks, predict both, and follow the flow from vanishing starts."""
-        data = setting.Data.draw(self.samples, self.features, self.informative, self.data_seed)
+        data = self.draw()
         problem = setting.rank_one(data, self.depth, self.width, self.start_seed)
         runs = setting.sweep(
             problem,

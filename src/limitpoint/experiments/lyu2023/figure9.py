@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 import limitpoint as lp
 from limitpoint.arrays import Float
 from limitpoint.experiments.check import Check
-from limitpoint.experiments.experiment import Experiment, register
+from limitpoint.experiments.experiment import register
 from limitpoint.experiments.lyu2023 import setting
 from limitpoint.experiments.lyu2023.probes import (
     LostByBalance,
@@ -18,6 +18,7 @@ from limitpoint.experiments.lyu2023.probes import (
     LostShare,
     projector,
 )
+from limitpoint.experiments.lyu2023.training import Training
 from limitpoint.plot.style import COLOURS, new_figure
 
 __all__ = ["Figure9"]
@@ -34,7 +35,7 @@ FLOW = 1e-6
 
 @register
 @dataclass(frozen=True)
-class Figure9(Experiment):
+class Figure9(Training):
     """What noise takes from the start: p and p − q along SGD, with the exponent corrected."""
 
     paper: ClassVar[str] = "lyu2023"
@@ -50,18 +51,10 @@ class Figure9(Experiment):
     )
     theorems: ClassVar[tuple[str, ...]] = ("lyu2023.theorem3",)
 
-    samples: int = 40
-    features: int = 100
-    informative: int = 20
     depth: int = 3
-    width: int = 100
     learning_rate: float = 5e-5
-    batch_size: int = 4
-    steps: int = 20_000
     norms: tuple[float, ...] = (0.3, 0.8696, 2.0)
     seeds: int = 40
-    data_seed: int = 0
-    start_seed: int = 1
 
     def quick(self) -> Self:
         """Fewer scales, seeds and iterations."""
@@ -69,7 +62,7 @@ class Figure9(Experiment):
 
     def run(self) -> xr.Dataset:
         """Train with probes, and follow the flow."""
-        data = setting.Data.draw(self.samples, self.features, self.informative, self.data_seed)
+        data = self.draw()
         problem = setting.rank_one(data, self.depth, self.width, self.start_seed)
         null, power = projector(problem), 1 - 1 / problem.network.degree
         record = np.unique(np.linspace(0, self.steps, 81).round().astype(int))
