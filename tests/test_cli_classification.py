@@ -279,6 +279,7 @@ def test_small_starts_end_at_the_three_norms(limitpoint):
     np.testing.assert_allclose(ends["convolutional"], [1 / 3, 1 / 3], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_plane_of_two_classes(limitpoint):
     given = ("--classify", "--starts", "1", "--margin", "1e4", "--seed", "2")
     found = as_json(limitpoint("plane", *given, "--json", "--plot", "plane.png"))

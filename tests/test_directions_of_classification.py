@@ -93,6 +93,7 @@ def test_random_data(network, theorem, seed):
     assert -slope > limit.rate - 2 * SLOPE_TOLERANCE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("label", [1, -1])
 def test_one_sample_and_a_filter_of_two(sign, label):

@@ -52,6 +52,7 @@ def test_a_set_is_tested_by_its_conditions(network):
     assert verdict.to_dict()["limit"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_wrong_direction_is_told(name, monkeypatch):
     problem = problem_of(NETWORKS[name])
@@ -67,6 +68,7 @@ def test_a_wrong_direction_is_told(name, monkeypatch):
     ]
 
 
+@pytest.mark.slow
 def test_a_direction_that_is_still_turning_is_not_tested():
     rng = np.random.default_rng(0)
     task = lp.Classification(rng.standard_normal((6, 9)), np.sign(rng.standard_normal(6)))

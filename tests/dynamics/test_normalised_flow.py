@@ -115,6 +115,7 @@ class TestTimeInLogarithms:
         np.testing.assert_allclose(np.exp(run.log_losses), run.losses, rtol=1e-14)
 
 
+@pytest.mark.slow
 class TestDirections:
     @pytest.mark.parametrize(
         ("network", "limit"),

@@ -90,6 +90,7 @@ def slope_of(problem, limit):
     return -np.polyfit(np.log(margins[late]), np.log(errors[late]), 1)[0]
 
 
+@pytest.mark.slow
 class TestRates:
     """The slower powers that are still left at margins of 1e5 bend the regression by a little."""
 
@@ -358,6 +359,7 @@ class TestStationarity:
             stationarity(problem_of(lp.Diagonal(3)), [0.0, 1.0], active=0.0)
 
 
+@pytest.mark.slow
 class TestSingularVectors:
     """Theorem 1: equation (8) along a flow."""
 
