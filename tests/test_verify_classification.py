@@ -30,6 +30,7 @@ NETWORKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("loss", ["exponential", "logistic"])
 def test_two_points(name, loss):

@@ -28,6 +28,7 @@ def reach(problem, margin):
     return lp.flow(problem, space=NormalisedTime(margin=margin))
 
 
+@pytest.mark.slow
 class TestAgainstTrueTime:
     @pytest.mark.parametrize("loss", ["exponential", "logistic"])
     @pytest.mark.parametrize(
@@ -187,6 +188,7 @@ class TestDirections:
         assert gaps[1] / gaps[0] == pytest.approx(1e-2, rel=0.05)
 
 
+@pytest.mark.slow
 class TestTinyStarts:
     def test_a_scale_of_1e_minus_1000(self):
         task, network = lp.Classification(*YUN), lp.Diagonal(2)

@@ -48,6 +48,7 @@ class TestVanishing:
             assert lp.predict(lp.Problem(network, init, TASK)).theorem.id == THEOREM
 
     @pytest.mark.slow
+    @pytest.mark.slow
     def test_error_is_proportional_to_the_scale(self, depth):
         """Slope 1 of log error against log scale.
 

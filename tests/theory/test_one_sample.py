@@ -94,6 +94,7 @@ def ravelled(layers):
 
 class TestTheorem6:
     @pytest.mark.slow
+    @pytest.mark.slow
     @EVERY
     @SIGNS
     @pytest.mark.parametrize("scale", SCALES)
@@ -201,6 +202,7 @@ class TestTheorem6:
 
 
 class TestOtherStarts:
+    @pytest.mark.slow
     @pytest.mark.slow
     @EVERY
     @SIGNS

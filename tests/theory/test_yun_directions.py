@@ -272,6 +272,7 @@ class TestDenseConditions:
                 assert run.status is lp.Status.SEPARATED
 
 
+@pytest.mark.slow
 class TestSets:
     @pytest.mark.parametrize(
         ("network", "theorem"),

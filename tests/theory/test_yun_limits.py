@@ -155,6 +155,7 @@ class TestCorollary5:
 
 
 class TestCorollary6:
+    @pytest.mark.slow
     @DEPTHS
     @SCALES
     @pytest.mark.parametrize("size", [5, 6])
@@ -229,6 +230,7 @@ class TestCorollary6:
 
 
 class TestCorollary7:
+    @pytest.mark.slow
     @DEPTHS
     @SCALES
     @pytest.mark.parametrize("repeated", [False, True])

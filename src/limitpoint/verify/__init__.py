@@ -1,5 +1,7 @@
 """The one place where prediction and simulation meet."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from limitpoint.dynamics import (
@@ -21,7 +23,7 @@ from limitpoint.status import Status
 from limitpoint.tasks import Classification
 from limitpoint.theory import convergence_bound, explain, predict
 from limitpoint.verify.classification import verdict_on_classification
-from limitpoint.verify.disguise import comparable_flow, strayed_from, within_the_form
+from limitpoint.verify.disguise import end_within, strayed_from, within_the_form
 from limitpoint.verify.training import (
     law_check,
     random_training_checks,
@@ -108,7 +110,12 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
         )
         notes = (f"The flow was run in parameter space only: {reason}",)
     parameter = ParameterSpace()
-    flows.append(comparable_flow(problem, scales, parameter))
+    until = end_within(problem, scales, parameter)
+    if until is None:
+        flows.append(flow(problem, space=parameter))
+    else:
+        reached = flow(problem, t_end=until, space=parameter)
+        flows.append(replace(reached, misfit=scales.misfit(reached.coef)))
     # Local errors are relative to the growth so far, in logarithms of the parameters.
     accumulated = ACCUMULATION * parameter.rtol * (1.0 + scales.longest_growth)
     reduction = strayed_from(problem, flows[-1], accumulated)

@@ -7,7 +7,6 @@ pass; and a flow in parameter space cannot know what the form keeps out of reach
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -18,27 +17,22 @@ from limitpoint.sensitivity import Sensitivity
 from limitpoint.status import Status
 from limitpoint.theory import Reduction, reduction_of
 
-__all__ = ["comparable_flow", "strayed_from", "within_the_form"]
-
-ENDS = (Status.CONVERGED, Status.LEAST_SQUARES)
+__all__ = ["end_within", "strayed_from", "within_the_form"]
 
 
-def comparable_flow(problem: Problem, scales: Sensitivity, space: ParameterSpace) -> Trajectory:
-    """The flow in parameter space; where it may have no end, until that within the form ends.
+def end_within(problem: Problem, scales: Sensitivity, space: ParameterSpace) -> float | None:
+    """When the flow within the form ends, where that of the layers might not; else None.
 
     Where the form does not reach the data the flow within it knows, and stops.
     """
     limit = scales.limit
-    disguised = problem.network.mirror_map(problem.init) is None
-    reduction = reduction_of(problem) if disguised else None
     endless = limit.status is Status.LEAST_SQUARES or not np.isfinite(limit.clocks).all()
-    if reduction is None or not endless:
-        run = flow(problem, space=space)
-        if reduction is None or run.status in ENDS:
-            return run
-    within = flow(reduction.diagonal, space=space)
-    run = flow(problem, t_end=float(within.times[-1]), space=space)
-    return replace(run, misfit=scales.misfit(run.coef))
+    if not endless or problem.network.mirror_map(problem.init) is not None:
+        return None
+    reduction = reduction_of(problem)
+    if reduction is None:
+        return None
+    return float(flow(reduction.diagonal, space=space).times[-1])
 
 
 def strayed_from(problem: Problem, run: Trajectory, tolerance: float) -> Reduction | None:
