@@ -21,8 +21,10 @@ __all__ = ["verdict_on_classification"]
 FROM, TO = 1e6, 1e8
 # A logarithm of the margin that multiplies a power takes so much from its exponent at most.
 LOGARITHM = 1.0 / np.log(FROM)
-# A part of the coefficients that outgrows the others as a power of the margin below this would
-# be behind them still at margins of 10^1000; what powers of the margin leave of shares is less.
+# A part of the coefficients that outgrows the largest as a power of the margin above this will
+# have changed the direction long before the margin is 10^1000. Active parts that settle slowly
+# show as much for a while, so that an exponent that is behind is then left open, not excused: the
+# note says that it was not compared.
 AT_REST = 1e-3
 # Directions nearer than this, in units of the integrator's tolerance, are at its accuracy.
 FLOOR = 100.0

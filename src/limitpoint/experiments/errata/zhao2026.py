@@ -53,7 +53,7 @@ def _appendix_c1_growth_times() -> Demonstration:
     def grown(_: float, block: Float) -> float:
         return _block(block) - 0.1
 
-    grown.terminal = True  # type: ignore[attr-defined]
+    grown.terminal = True  # type: ignore[attr-defined]  # how SciPy is told to stop
     times = []
     for scale in (1e-20, 1e-40):
         start = np.array([scale, scale])
@@ -279,7 +279,7 @@ def _one_neuron() -> tuple[float, float, float]:
     def seen(_: float, last: Float) -> float:
         return float(last[0]) - SEEN
 
-    seen.terminal = True  # type: ignore[attr-defined]
+    seen.terminal = True  # type: ignore[attr-defined]  # how SciPy is told to stop
     clock = PART * _growth_time(direction)
     stop, settings = clock / SMALL**2, {"method": "DOP853", "rtol": 1e-11, "atol": 1e-18}
     before = solve_ivp(velocity, (0.0, stop), [SMALL * direction[-1]], **settings)

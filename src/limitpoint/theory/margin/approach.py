@@ -54,11 +54,11 @@ def _least_shares(problem: MarginProblem, solution: MarginSolution, face: Face) 
         these = np.flatnonzero(~face.used & (problem.sizes == width))
         index = problem.starts[these][None, :] + np.arange(width)[:, None]
         lines = [rows[:, line].T @ multipliers for line in index]
-        pulls = cp.vstack(lines)  # type: ignore[attr-defined]
+        pulls = cp.vstack(lines)  # type: ignore[attr-defined]  # untyped library
         bounds.append(cp.SOC(largest * problem.weights[these], pulls, axis=0))
     program = cp.Problem(cp.Minimize(largest), bounds)
     try:
-        program.solve(solver=cp.CLARABEL)  # type: ignore[no-untyped-call]
+        program.solve(solver=cp.CLARABEL)  # type: ignore[no-untyped-call]  # untyped
     except cp.SolverError:  # pragma: no cover - feasible, by the multipliers at hand
         return solution
     if multipliers.value is None:  # pragma: no cover - as above

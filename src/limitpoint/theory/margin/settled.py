@@ -10,14 +10,15 @@ __all__ = ["unrest"]
 
 
 def unrest(problem: Problem, coef: Float) -> float | None:
-    """By how much some part of the coefficients grows faster than they do as a whole, at most.
+    """By how much some part of the coefficients grows faster than the largest one, at most.
 
     In two layers a group g of coordinates (a coefficient, a frequency) grows as `e^{2 s_g ν}`,
-    `s_g = ‖(Aᵀw)_g‖/w_g` with w the samples' pulls at this point, and the norm of all as the mean
-    of s_g weighted by the groups' own norms. What is returned is `max s_g / mean − 1`: at most
-    zero, up to terms that fall as powers of the margin, where the flow stays. Positive, ε, where a
-    small group outgrows the others as margin^ε: the flow is leaving the direction it is in. None
-    for networks that have no such groups.
+    `s_g = ‖(Aᵀw)_g‖/w_g` with w the samples' pulls at this point. What is returned is
+    `max_g s_g / s_h − 1`, h the group with the largest norm: zero where the flow settles, up to
+    terms that fall as powers of the margin, since there all active groups grow alike and the
+    others more slowly. Positive, ε, where a smaller group catches up with the largest as
+    margin^ε: the flow is leaving the direction it is in, or is slow to settle between active
+    groups. None for networks without such groups.
     """
     space = space_of(problem)
     if space is None:
@@ -27,6 +28,5 @@ def unrest(problem: Problem, coef: Float) -> float | None:
     coordinates = space.coordinates(coef)
     pulls = margins.rows.T @ task.weights(task.margins(coef))
     shares = margins.norms(pulls) / margins.weights
-    norms = margins.weights * margins.norms(coordinates)
-    mean = float(shares @ norms) / float(norms.sum())
-    return float(shares.max()) / mean - 1.0 if mean > 0 else np.inf
+    largest = float(shares[np.argmax(margins.weights * margins.norms(coordinates))])
+    return float(shares.max()) / largest - 1.0 if largest > 0 else np.inf

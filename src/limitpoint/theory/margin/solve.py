@@ -115,7 +115,7 @@ def _cones(problem: MarginProblem, goals: dict[str, float]) -> tuple[Float, Floa
         these = np.flatnonzero(problem.sizes == size)
         index = problem.starts[these][None, :] + np.arange(size)[:, None]
         pulls = [problem.rows[:, line].T @ multipliers for line in index]
-        stacked = cp.vstack(pulls)  # type: ignore[attr-defined]
+        stacked = cp.vstack(pulls)  # type: ignore[attr-defined]  # untyped library
         cones.append(cp.SOC(cp.Constant(problem.weights[these]), stacked, axis=0))
         order.append(index)
     dual = cp.Problem(cp.Maximize(problem.floors @ multipliers), cones)
@@ -123,7 +123,7 @@ def _cones(problem: MarginProblem, goals: dict[str, float]) -> tuple[Float, Floa
         with warnings.catch_warnings():
             # An answer short of the goals is polished, and certified, all the same.
             warnings.simplefilter("ignore")
-            dual.solve(solver=cp.CLARABEL, **goals)  # type: ignore[no-untyped-call]
+            dual.solve(solver=cp.CLARABEL, **goals)  # type: ignore[no-untyped-call]  # untyped
     except cp.SolverError:
         return np.zeros(n), np.zeros(m)
     if multipliers.value is None:  # pragma: no cover - a bounded, strictly feasible program
