@@ -11,7 +11,9 @@ from tests.oracles.brute_stepper import Stepper
 
 # The flow has ended when `‖Xβ − best‖` is this small relative to ‖best‖, ...
 END_MISFIT = 1e-11
-# ... or as small as rounding and the corrector's tolerance let it be, relative to `‖|X||β|‖`.
+# ... or as small as rounding and the corrector's tolerance let it be, relative to `‖|X||β|‖`, or
+# as the rounding of the state itself: where β of order 1 is the difference of powers of 1e9, the
+# last digit of a logarithm is worth 1e-9 of β. The last linear step then fits what is left.
 END_ROUNDING = 1e-13
 MOST_STEPS = 400_000
 # Singular values of `X·√slope`, relative to the largest, that the last linear step can resolve.
@@ -70,7 +72,10 @@ def _end_of_flow(coordinates, X, best):
 
     def ended(state):
         coef = coordinates.coef(state)
-        reached = wanted + END_ROUNDING * np.linalg.norm(modulus @ np.abs(coef))
+        # Half a digit when the state is stored, as much when β is computed from it.
+        _, gradient, _, _ = coordinates.parts(state.astype(float))
+        rounding = np.finfo(state.dtype).eps * np.sum(np.abs(gradient * state), axis=0)
+        reached = wanted + np.linalg.norm(modulus @ (END_ROUNDING * np.abs(coef) + rounding))
         return np.linalg.norm(X @ coef - best) <= reached
 
     return ended
