@@ -11,10 +11,12 @@ from tests.oracles.brute_stepper import Stepper
 
 # The flow has ended when `‖Xβ − best‖` is this small relative to ‖best‖, ...
 END_MISFIT = 1e-11
-# ... or as small as rounding and the corrector's tolerance let it be, relative to `‖|X||β|‖`, or
-# as the rounding of the state itself: where β of order 1 is the difference of powers of 1e9, the
-# last digit of a logarithm is worth 1e-9 of β. The last linear step then fits what is left.
+# ... or as small as rounding and the corrector's tolerance let it be, relative to `‖|X||β|‖`, ...
 END_ROUNDING = 1e-13
+# ... or as the rounding of the state itself: where β of order 1 is the difference of powers of
+# 1e9, the last digit of a logarithm is worth 1e-9 of β. The last linear step then fits what is
+# left, if it moves the state so little that its slopes are those of the end.
+END_MOVE = 1e-9
 MOST_STEPS = 400_000
 # Singular values of `X·√slope`, relative to the largest, that the last linear step can resolve.
 LAST_STEP_RCOND = 1e-10
@@ -72,11 +74,17 @@ def _end_of_flow(coordinates, X, best):
 
     def ended(state):
         coef = coordinates.coef(state)
+        misfit = best - X @ coef
+        reached = wanted + END_ROUNDING * np.linalg.norm(modulus @ np.abs(coef))
+        if np.linalg.norm(misfit) <= reached:
+            return True
+        _, gradient, rate, _ = coordinates.parts(state.astype(float))
         # Half a digit when the state is stored, as much when β is computed from it.
-        _, gradient, _, _ = coordinates.parts(state.astype(float))
         rounding = np.finfo(state.dtype).eps * np.sum(np.abs(gradient * state), axis=0)
-        reached = wanted + np.linalg.norm(modulus @ (END_ROUNDING * np.abs(coef) + rounding))
-        return np.linalg.norm(X @ coef - best) <= reached
+        if np.linalg.norm(misfit) > reached + np.linalg.norm(modulus @ rounding):
+            return False
+        move = _remainder(X, misfit.astype(float), np.sum(gradient * rate, axis=0), rcond=None)
+        return np.all(np.abs(move) <= END_MOVE * np.sum(np.abs(gradient), axis=0))
 
     return ended
 
@@ -114,7 +122,7 @@ def _until_fitted_lsoda(coordinates, X, y, best, loss_factor):
     raise RuntimeError("the brute-force flow did not fit the data")
 
 
-def _remainder(X, misfit, slope):
+def _remainder(X, misfit, slope, rcond=LAST_STEP_RCOND):
     """How far the coefficients still move: `β̇ = slope ⊙ Xᵀ(misfit)` with the slope frozen."""
     root = np.sqrt(slope)
-    return root * np.linalg.lstsq(X * root, misfit, rcond=LAST_STEP_RCOND)[0]
+    return root * np.linalg.lstsq(X * root, misfit, rcond=rcond)[0]
