@@ -209,6 +209,43 @@ def test_bounded_side_is_found_only_where_the_curve_runs_there():
     np.testing.assert_allclose(1 + far, 1e-6, rtol=1e-2)
 
 
+def test_nothing_lies_beyond_a_bound():
+    """`tanh(ab)` at any scale: its rate is rounding before it is zero."""
+    blocks = np.array([[0.8, 0.3], [0.5, -0.7]])
+    for log_scale in (-690.0, -138.0, -2.3, 0.0):
+        mirror = table(lambda z: jnp.tanh(z[0] * z[1]), blocks, log_scale)
+        # k changes by less than 1e-9 of itself where the table ends.
+        np.testing.assert_allclose(mirror.upper, 1.0, atol=1e-9)
+        np.testing.assert_allclose(mirror.lower, -1.0, atol=1e-9)
+        for beyond in (1.0 + 1e-8, 1.5, 1e6):
+            assert np.isnan(mirror.positions_of(np.full(2, beyond))).all()
+            assert np.isnan(mirror.positions_of(np.full(2, -beyond))).all()
+        far = np.array([[1e3], [1e300]]) * np.ones(2)
+        assert (mirror.coefs(far) <= mirror.upper).all()
+        assert (mirror.coefs(-far) >= mirror.lower).all()
+
+
+def test_nothing_is_known_beyond_a_kink():
+    """`2ab`, and `ab` beyond a = ½: known exactly up to there, and not at all further on."""
+
+    def bent(z):
+        return jnp.where(z[0] > 0.5, z[0] * z[1], 2 * z[0] * z[1])
+
+    mirror = table(bent, np.array([[1.0, 0.0]]), np.log(0.1))
+    exact = ExponentialMap.from_exponentials(
+        *(np.full(1, x) for x in (0.5, 0.5, 0.0, 0.0)), np.log(0.1), 2.0
+    )
+    # Up the curve a = 0.1 cosh 2ξ: the kink is at cosh 2ξ = 5.
+    end = float(np.arccosh(5.0)) / 2
+    before = np.array([[0.5], [0.9], [1 - 1e-6]]) * end
+    np.testing.assert_allclose(mirror.coefs(before), 2 * exact.coefs(before), rtol=1e-9)
+    assert np.isnan(mirror.coefs(np.array([1.01 * end]))).all()
+    _, above = mirror.known
+    np.testing.assert_allclose(above, 2 * exact.coefs(np.array([end])), rtol=1e-6)
+    assert np.isnan(mirror.clocks(1.01 * above)).all()
+    assert np.isfinite(mirror.clocks(0.99 * above)).all()
+
+
 def test_pole_of_the_clock():
     # k = a³/3: ȧ = a², a = 1/(1/a₀ − ξ). (Its Hessian at zero vanishes: no linear stage.)
     mirror = table(lambda z: z[0] ** 3 / 3, np.array([[1.0]]), 0.0)

@@ -225,6 +225,15 @@ def test_growth_at_large_scale_keeps_small_changes():
     np.testing.assert_allclose(chart.coefs(state), expected, rtol=1e-12, atol=scale**2 * 1e-15)
 
 
+def test_growth_at_large_scale_keeps_a_small_start():
+    """`β = ab` with b = 1e-12 a: a difference of squares that agree to twelve digits."""
+    a, b = np.array([1.3, -1.3, 0.4]), np.array([1e-12, 3e-13, 0.4 * (1 + 1e-15)])
+    chart = lp.Diagonal(2).growth_coordinates(lp.Init([a, b], log_scale=18.0))
+    exact = a * b * np.exp(36.0)
+    # An exponential of 36, and logarithms of that size.
+    np.testing.assert_allclose(chart.coefs(np.zeros(6)), exact, rtol=1e-13)
+
+
 def test_growth_of_layers_that_tie_keeps_its_sign():
     state = some_state(size=3.0)
     signs, _ = growth(1e-3).signs_and_logs(state)

@@ -94,6 +94,48 @@ def test_zero_must_be_a_critical_point_for_a_map():
     assert condition.margin == -1.0
 
 
+@pytest.mark.parametrize(
+    ("k", "detail"),
+    [
+        (lambda z: jnp.abs(z[0]) * z[1], "not smooth there"),
+        (lambda z: jax.nn.relu(z[0]) * z[1], "constant, or not smooth"),
+        (lambda z: z[0] * jnp.abs(z[0]) * z[1], "not smooth there"),
+        (lambda z: 0 * z[0], "no derivative there but zeros"),
+    ],
+)
+def test_k_must_be_smooth_at_zero_for_a_map(k, detail):
+    network, init = General(k, block_size=2), lp.Init([np.ones((2, 2))])
+    assert network.mirror_map(init) is None
+    _, condition = network.assumptions(init)
+    assert condition.name == "k is analytic at zero"
+    assert not condition.holds
+    assert detail in condition.detail
+
+
+@pytest.mark.slow
+def test_a_start_from_which_nothing_moves_or_nothing_is_known_is_refused():
+    task = lp.Regression([[1.0, 1.0]], [2.0])
+
+    def well(z):
+        return z[0] ** 2 / 2 - z[0] ** 4 / 4
+
+    problem = lp.Problem(General(well, block_size=1), lp.Init([[[1.0], [0.3]]]), task)
+    with pytest.raises(NetworkError, match="critical point of k: its coefficient never moves"):
+        lp.predict(problem)
+
+    def hole(z):
+        return jnp.where(z @ z < 1, z[0] * z[1], jnp.nan)
+
+    init = lp.Init([[[0.9, 0.8], [0.3, 0.2]]])
+    problem = lp.Problem(General(hole, block_size=2), init, task)
+    with pytest.raises(NetworkError, match=r"not a number at the block \[0.9, 0.8\]"):
+        lp.predict(problem)
+    # From inside the curves are known up to the hole, where |ab| is ½ at most.
+    below, above = General(hole, block_size=2).mirror_map(init.at_scale(0.1)).known
+    assert ((below >= -0.5) & (below < 0)).all()
+    assert ((above <= 0.5) & (above > 0)).all()
+
+
 def test_growth_times_are_inverse_eigenvalues():
     times = General(ZHAO, block_size=3).growth_times(zhao_init(-138.0))
     np.testing.assert_allclose(times.t_plus, 0.5, rtol=1e-14)
@@ -126,6 +168,30 @@ def test_conditions_that_fail():
     assert not found[name].holds
     found = conditions(General(lambda z: z[0] * z[1], block_size=2), init)
     assert not found["the direction is orthogonal to neither extreme eigenvector"].holds
+
+
+def test_a_kink_on_the_way_is_a_condition_that_fails():
+    def bent(z):
+        return jnp.where(z[0] > 0.5, z[0] * z[1], 2 * z[0] * z[1])
+
+    found = conditions(
+        General(bent, block_size=2), lp.Init([np.array([[0.5, 0.3], [0.5, -0.3]])], scale=1e-3)
+    )
+    smooth = found["k is analytic along the curves"]
+    assert not smooth.holds
+    # On the limit curves a = ±b, so that the kink is at k = 2a² = ½.
+    assert "coefficient 0 is known up to 0.5" in smooth.detail
+    assert found["k is analytic at zero"].holds
+    assert "as far as it is known" in found["k is unbounded on both sides"].detail
+
+
+def test_a_singularity_is_no_bound_and_no_critical_point():
+    """`log(1 + ab)` falls to −∞ where ab = −1, at a finite block."""
+    network = General(lambda z: jnp.log1p(z[0] * z[1]), block_size=2)
+    found = conditions(network, lp.Init([np.array([[0.5, 0.3]])], scale=1e-3))
+    assert found["the curves meet no critical point but zero"].holds
+    assert found["k is unbounded on both sides"].holds
+    assert not found["k is analytic along the curves"].holds
 
 
 @pytest.mark.slow

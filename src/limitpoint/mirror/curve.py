@@ -155,7 +155,14 @@ class CurveMap(MirrorMap):
     def clocks_and_potential(self, coefs: Float) -> tuple[Float, Float]:
         """Both from one inversion."""
         positions = self.positions_of(coefs)
-        with np.errstate(over="ignore", invalid="ignore"):
-            clocks: Float = self.clock_unit * self.along(positions).clocks
-            linear = np.where(np.asarray(coefs) == 0, 0.0, coefs * clocks)
+        with np.errstate(all="ignore"):
+            along = self.along(positions).clocks
+            clocks: Float = self.clock_unit * along
+            linear = np.asarray(coefs * clocks)
+            # Float64 may hold that product where it does not hold the clock.
+            held = np.isfinite(linear) & (linear != 0)
+            logs = np.log(np.abs(coefs)) + np.log(np.abs(along)) + self.log_clock_unit
+            signs = np.sign(coefs) * np.sign(along)
+            linear = np.where(held, linear, signs * np.exp(logs))
+            linear = np.where(np.asarray(coefs) == 0, 0.0, linear)
             return clocks, np.asarray(linear - self.conjugates_at(positions))

@@ -40,6 +40,10 @@ SMALL_CLOCK = 0.5
 # exp of this is still a normal number, to full precision.
 SMALLEST_LOG = -700.0
 
+# Below this part of P + M their difference gives log(P/M) by artanh; above it the two logarithms
+# differ by more than log 3, and lose nothing to each other.
+BALANCED = 0.5
+
 # sinh and cosh of this argument are still finite, and asinh(x) = log(2x) to the last bit above it.
 LARGE_ARGUMENT = 350.0
 
@@ -84,11 +88,13 @@ class ExponentialMap(MirrorMap):
     @classmethod
     def from_layers(cls, a: Float, b: Float, log_scale: float) -> "ExponentialMap":
         """The map of `β = a·b` that starts at `e^log_scale` times these layers."""
+        with np.errstate(over="ignore", under="ignore"):
+            start = a * b
         return cls.from_exponentials(
             plus=np.abs(a + b) / 2,
             minus=np.abs(a - b) / 2,
             smaller=np.sign(a) * np.sign(b) * np.minimum(np.abs(a), np.abs(b)),
-            start=a * b,
+            start=start,
             log_scale=log_scale,
         )
 
@@ -175,20 +181,23 @@ class ExponentialMap(MirrorMap):
         with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
             log_half_delta = self._log_half_delta()
             log_abs = np.log(np.abs(coefs))
-            centre = self.log_plus - self.log_minus
+            centre = self._centre
             # asinh(x) with log|x| in hand: x itself may overflow.
             log_x = log_abs - log_half_delta
             x = np.exp(np.minimum(log_x, LARGE_ARGUMENT))
             asinh = np.where(log_x < LARGE_ARGUMENT, np.arcsinh(x), log_x + np.log(2.0))
             both = (np.sign(coefs) * asinh - centre) / 2
-            start = np.exp(shift) * self.start
-            near = _asinh_difference(coefs, start, np.exp(log_half_delta)) / 2
+            near = _asinh_difference(coefs, self._start_at_scale, np.exp(log_half_delta)) / 2
             held = log_half_delta > SMALLEST_LOG  # else Δ vanishes, and with it the difference
             both = np.where((np.abs(both) < SMALL_CLOCK) & held, near, both)
-            rising = (log_abs - shift) / 2 - self.log_plus
-            falling = self.log_minus - (log_abs - shift) / 2
+            # On a half-line β = β₀e^(±2rξ): near its start the change says more than logarithms.
+            change = (coefs - self._start_at_scale) / self._start_at_scale
+            held = np.abs(self._start_at_scale) > np.finfo(np.float64).tiny
+            is_near = held & (np.abs(change) < SMALL_CLOCK)
+            log_start = 2 * np.where(self.minus == 0, self.log_plus, self.log_minus)
+            grown = np.where(is_near, np.log1p(change), log_abs - shift - log_start) / 2
         no_plus, no_minus = self.plus == 0, self.minus == 0
-        one_sided = np.where(no_minus, rising, falling)
+        one_sided = np.where(no_minus, grown, -grown)
         clocks = np.where(no_plus | no_minus, one_sided, both)
         return np.where(no_plus & no_minus, 0.0, clocks) / self.rate
 
@@ -224,6 +233,24 @@ class ExponentialMap(MirrorMap):
             float(np.exp(self.log_scale_)),
         )
 
+    @cached_property
+    def _centre(self) -> Float:
+        """`c = log(P/M) = 2 artanh(v/(P+M))`: right relative to itself also where P and M agree."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            part = self.smaller / (self.plus + self.minus)
+            near = 2 * np.arctanh(part)
+            return np.where(np.abs(part) < BALANCED, near, self.log_plus - self.log_minus)
+
+    @cached_property
+    def _start_at_scale(self) -> Float:
+        """`s²vw`, by its factors where the direction's own product is beyond float64."""
+        scale = float(np.exp(self.log_scale_))
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            factors = (scale * self.smaller) * (scale * (self.plus + self.minus))
+            size = np.abs(self.start)
+            held = (size > np.finfo(np.float64).tiny) & np.isfinite(size)
+            return np.where(held, np.exp(self.degree * self.log_scale_) * self.start, factors)
+
     def _smaller_near_start(self, growth: Float) -> Float:
         """`v` at scale 1 as its start plus its change; accurate for small clocks only."""
         near: Float = self.smaller + self.plus * np.expm1(growth) - self.minus * np.expm1(-growth)
@@ -239,11 +266,13 @@ def _asinh_difference(coefs: Float, start: Float, half_delta: Float) -> Float:
     """`asinh(β/d) − asinh(β₀/d)` for β near β₀, from the difference β − β₀ itself.
 
     `asinh x − asinh z = asinh(x√(1+z²) − z√(1+x²))`, and for x and z of one sign the argument is
-    `(x−z)(x+z) / (x√(1+z²) + z√(1+x²))`.
+    `(x−z)(x+z) / (x√(1+z²) + z√(1+x²))`: both divided by the larger of the two, since their
+    product overflows where P and M are 150 orders of magnitude apart.
     """
     x, z = coefs / half_delta, start / half_delta
     straight = x * np.hypot(1.0, z) - z * np.hypot(1.0, x)
-    sum_ = x * np.hypot(1.0, z) + z * np.hypot(1.0, x)
-    same_sign = (x * z) > 0
-    ratio = (coefs - start) / half_delta * (x + z) / np.where(same_sign, sum_, 1.0)
+    same_sign = (np.sign(x) * np.sign(z)) > 0
+    larger = np.where(same_sign, np.maximum(np.abs(coefs), np.abs(start)), 1.0)
+    sum_ = (coefs / larger) * np.hypot(1.0, z) + (start / larger) * np.hypot(1.0, x)
+    ratio = (coefs - start) / larger * (x + z) / np.where(same_sign, sum_, 1.0)
     return np.arcsinh(np.where(same_sign, ratio, straight))

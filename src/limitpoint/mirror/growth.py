@@ -21,14 +21,16 @@ from scipy.special import elliprf
 
 from limitpoint.arrays import Float
 from limitpoint.display import number, table, to_html, to_text
+from limitpoint.mirror.gauss_rule import gauss_rule
 from limitpoint.mirror.smallest_layer import smallest_layer
 
 __all__ = ["GrowthTimes", "diagonal_growth_times"]
 
-# Sixteen nodes on a panel of length 2, with the nearest singularity π/2 off its middle: the error
-# is 3.4^-32, below rounding.
-NODES = 16
-PANEL_LENGTH = 2.0
+# Panels of τ, `x = c sinh τ`: short against the distance π/2 to the nearest singularity.
+PANEL_LENGTH = 1.0
+# Below this ratio of x to z, `R_F(x², y², z²) = log(4z/(x + y))/z` up to `(y/z)² log(z/y)`
+# (DLMF 19.27.1), which is then below 1e-16; the squares would underflow further down.
+FAR_BELOW = 1e-9
 # This far beyond the largest scale the integrand is a power of x up to (√Δ/x)² = 1e-16.
 BEYOND_ALL = 1e8
 # A printed table shows this many coefficients.
@@ -111,12 +113,12 @@ def diagonal_growth_times(layers: Sequence[Float], log_scale: float) -> GrowthTi
     True
     """
     start = smallest_layer(layers)
-    v, gaps, tied = start.value, start.gaps, start.tied
+    v, widths, tied = start.value, start.widths, start.tied
     depth = start.depth
     if depth == 2:
         t_plus = t_minus = np.ones_like(v)
     else:
-        t_plus, t_minus = _time_to_infinity(v, gaps, tied), _time_to_infinity(-v, gaps, tied)
+        t_plus, t_minus = (_time_to_infinity(side * v, widths, tied) for side in (1, -1))
     return GrowthTimes(
         t_plus=np.where(tied & (v <= 0), np.inf, t_plus),
         t_minus=np.where(tied & (v >= 0), np.inf, t_minus),
@@ -131,10 +133,10 @@ def _unit(depth: int, log_scale: float) -> float:
         return float(np.exp((2 - depth) * log_scale))
 
 
-def _time_to_infinity(v: Float, gaps: Float, tied: NDArray[np.bool_]) -> Float:
+def _time_to_infinity(v: Float, widths: Float, tied: NDArray[np.bool_]) -> Float:
     """`∫_v^∞ dx / Π √(x² + Δ_j)`, where it is finite (1 elsewhere, to be replaced)."""
     reachable = ~(tied & (v <= 0))
-    start, width = np.where(reachable, np.abs(v), 1.0), np.where(reachable, gaps, 1.0)
+    start, width = np.where(reachable, np.abs(v), 1.0), np.where(reachable, widths, 1.0)
     beyond = _integral(start, width)
     # From a negative start: all of the line less what is beyond the mirrored start.
     whole = 2 * _integral(np.zeros_like(start), np.where(tied, 1.0, width))
@@ -142,29 +144,43 @@ def _time_to_infinity(v: Float, gaps: Float, tied: NDArray[np.bool_]) -> Float:
     return np.where(reachable, times, 1.0)
 
 
-def _integral(start: Float, gaps: Float) -> Float:
+def _integral(start: Float, widths: Float) -> Float:
     """The same from a start ≥ 0: Carlson's integral at depth 3, quadrature beyond.
 
     With `x = c sinh τ`, c the smallest √Δ, the integrand is analytic within π/2 of the real axis,
-    so that a Gauss rule on panels of length 2 is accurate to rounding; what lies beyond the last
-    panel is a power of x.
+    so that a Gauss rule on short panels is accurate to rounding; what lies beyond the last panel
+    is a power of x.
     """
-    if len(gaps) == 2:
-        square = start * start
-        return np.asarray(elliprf(square, square + gaps[0], square + gaps[1]))
-    unit = np.sqrt(gaps[0])
-    unit = np.where(unit > 0, unit, start)
-    end = BEYOND_ALL * np.maximum(np.sqrt(gaps[-1]), start)
-    first, last = np.arcsinh(start / unit), np.arcsinh(end / unit)
+    with np.errstate(over="ignore", under="ignore"):
+        return _elliptic(start, widths) if len(widths) == 2 else _quadrature(start, widths)
+
+
+def _elliptic(start: Float, widths: Float) -> Float:
+    """`R_F(v², v² + Δ_1, v² + Δ_2)`, of degree −½: in units of its largest argument."""
+    middle, largest = np.hypot(start, widths[0]), np.hypot(start, widths[1])
+    low, mid = start / largest, middle / largest
+    far = np.log(4 / (low + mid))
+    near = np.asarray(elliprf(low * low, np.maximum(mid, FAR_BELOW) ** 2, 1.0))
+    return np.asarray(np.where(mid < FAR_BELOW, far, near) / largest)
+
+
+def _quadrature(start: Float, widths: Float) -> Float:
+    """In τ with `x = c sinh τ`, or `x = v₀e^τ` where c is zero."""
+    tied = widths[0] == 0
+    unit = np.where(tied, start, widths[0])
+    end = BEYOND_ALL * np.maximum(widths[-1], start)
+    first = np.where(tied, 0.0, np.arcsinh(start / unit))
+    last = np.where(tied, np.log(end / unit), np.arcsinh(end / unit))
     panels = max(1, int(np.ceil(float((last - first).max()) / PANEL_LENGTH)))
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    power = len(widths) - 1
+    nodes, weights = gauss_rule(power, PANEL_LENGTH)
     fractions = (np.arange(panels)[:, None] + (nodes + 1) / 2).ravel() / panels
     tau = first + fractions[:, None] * (last - first)
-    x = unit * np.sinh(tau)
-    values = unit * np.cosh(tau)
-    for gap in gaps:
-        values = values / np.sqrt(x * x + gap)
+    x = unit * np.where(tied, np.exp(tau), np.sinh(tau))
+    # dx/dτ = √(x² + Δ_min) in both cases: that factor drops out.
+    values = np.ones_like(x)
+    for width in widths[1:]:
+        values = values / np.hypot(x, width)
     inside = (last - first) / (2 * panels) * (np.tile(weights, panels) @ values)
-    power = len(gaps) - 1
     tail: Float = end**-power / power
     return np.asarray(inside + tail)

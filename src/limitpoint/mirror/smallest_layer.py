@@ -25,22 +25,30 @@ class SmallestLayer:
     ----------
     value
         v at the start.
-    gaps
-        `Δ_j` of the other L − 1 layers, (L − 1) × n, the smallest first.
+    widths
+        `√Δ_j` of the other L − 1 layers, (L − 1) × n, the smallest first. Not Δ_j itself, which
+        vanishes in float64 for layers below 1e-162 and would make ties of them.
     """
 
     value: Float
-    gaps: Float
+    widths: Float
+
+    @property
+    def gaps(self) -> Float:
+        """`Δ_j`, as far as float64 holds it."""
+        with np.errstate(over="ignore", under="ignore"):
+            gaps: Float = self.widths * self.widths
+        return gaps
 
     @property
     def depth(self) -> int:
         """Number of layers."""
-        return len(self.gaps) + 1
+        return len(self.widths) + 1
 
     @property
     def tied(self) -> NDArray[np.bool_]:
         """Where another layer is as small: v can then not cross zero."""
-        tied: NDArray[np.bool_] = self.gaps[0] == 0
+        tied: NDArray[np.bool_] = self.widths[0] == 0
         return tied
 
     @property
@@ -57,7 +65,7 @@ def smallest_layer(layers: Sequence[Float]) -> SmallestLayer:
     --------
     >>> import numpy as np
     >>> reduced = smallest_layer([np.array([-2.0]), np.array([1.0]), np.array([3.0])])
-    >>> reduced.value.tolist(), reduced.gaps.tolist()
+    >>> reduced.value.tolist(), reduced.gaps.round(12).tolist()
     ([-1.0], [[3.0], [8.0]])
     """
     stack = np.stack(layers)
@@ -69,5 +77,5 @@ def smallest_layer(layers: Sequence[Float]) -> SmallestLayer:
     others = np.abs(stack)
     others[smallest, columns] = np.inf
     others = np.sort(others, axis=0)[:-1]
-    # a_j² − v², without cancellation
-    return SmallestLayer(value, (others - np.abs(value)) * (others + np.abs(value)))
+    # √(a_j² − v²), without cancellation
+    return SmallestLayer(value, np.sqrt(others - np.abs(value)) * np.sqrt(others + np.abs(value)))

@@ -6,7 +6,8 @@ table is built when it is first needed, and again at every other scale.
 
 Positions grow like the logarithm of the block's norm. The table covers coefficients up to 1e30
 (further if they start larger); beyond it, coefficients and clocks go on by the power laws that
-they follow at its end.
+they follow at its end. Where k is not smooth or not finite the table ends there, and everything
+beyond is NaN: nothing is known of it.
 """
 
 from collections.abc import Callable, Sequence
@@ -81,6 +82,18 @@ class TabulatedMap(CurveMap):
     def upper(self) -> Float:
         """∞, or the bound to which the coefficient tends; 0 where it cannot become positive."""
         return self._gather(lambda group, _: group.bounds[1], np.zeros(self._size))
+
+    @property
+    def known(self) -> tuple[Float, Float]:
+        """Coefficients beyond which nothing is known, below and above: k is not smooth there.
+
+        Infinite where k is known to all coefficients, by its table or by the power law at its end.
+        """
+        zeros = np.zeros(self._size)
+        return (
+            self._gather(lambda group, _: group.known[0], zeros),
+            self._gather(lambda group, _: group.known[1], zeros),
+        )
 
     def along(self, positions: Float, log_unit: float = 0.0) -> CurvePoint:
         """Coefficients, clocks and their derivatives, from the linear stage or the table."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
-from limitpoint.errors import ScaleNotRepresentable
+from limitpoint.errors import NetworkError, ScaleNotRepresentable
 from limitpoint.mirror.tabulated_linear import ZERO_COMPONENT, LinearStage
 from limitpoint.mirror.tabulated_model import BlockModel
 from limitpoint.mirror.tabulated_panels import Panels, tabulate
@@ -124,7 +124,20 @@ class BlockCurves:
             conjugates = np.where(inside, self.linear.conjugates(columns, finite), 0.0)
         conjugates = np.where(np.isfinite(clocks), conjugates, 0.0)
         held = self._held(np.where(present[:, None], directions, 0.0), radius, present)
-        return tabulate(self.model, radius, directions, sides, coefs, conjugates, held, present)
+        panels = tabulate(self.model, radius, directions, sides, coefs, conjugates, held, present)
+        self._check_beginnings(np.flatnonzero(present & (panels.counts == 0)))
+        return panels
+
+    @cached_property
+    def known(self) -> tuple[Float, Float]:
+        """The coefficients up to which the curves are known, below and above; else infinite."""
+        n = len(self.blocks)
+        ends = np.concatenate([np.full(n, np.inf), np.full(n, -np.inf)])
+        panels = self.panels
+        if len(panels.rows):
+            last = panels.edge_values("k")[panels.counts, np.arange(2 * n)]
+            ends = np.where(panels.lost, last, ends)
+        return ends[n:], ends[:n]
 
     @cached_property
     def bounds(self) -> tuple[Float, Float]:
@@ -156,7 +169,7 @@ class BlockCurves:
             panels = self.panels
             ends, u = panels.locate(rows, panels.ends[rows])
             z = panels.blocks(ends, u)
-            distances[rows] = self.model.critical_distances(z)
+            distances[rows] = self.model.critical_distances(z, np.where(rows < n, 1.0, -1.0))
         return np.asarray(np.minimum(distances[:n], distances[n:]))
 
     def values(self, positions: Float) -> CurveValues:
@@ -309,12 +322,15 @@ class BlockCurves:
             log_rate = np.log(np.abs(k_rate))
             extra = beyond > 0
             if extra.any():
-                slope = panels.end_slopes("k")[1][curves[extra]]
-                k[extra] += k_rate[extra] * _grown(beyond[extra], slope)
-                log_rate[extra] += beyond[extra] * slope
+                rate, slope = (part[curves[extra]] for part in panels.end_slopes("k"))
+                k[extra] += rate * _grown(beyond[extra], slope)
+                log_rate[extra] = np.log(np.abs(rate)) + beyond[extra] * slope
                 slope = panels.end_slopes("clock")[1][curves[extra]]
                 clock[extra] += clock_rate[extra] * _grown(beyond[extra], slope)
                 clock_rate[extra] *= np.exp(beyond[extra] * slope)
+                lost = extra & panels.lost[curves]
+                for part in (k, log_rate, clock, clock_rate):
+                    part[lost] = np.nan
             logs = np.log(np.abs(k))
         clock = side * (clock + self.exits[curves])
         return np.sign(k), logs, log_rate, clock, clock_rate
@@ -335,7 +351,8 @@ class BlockCurves:
                 k, k_rate = panels.at("k", rows, u), panels.rate("k", rows, u)
                 slope = k_rate / k * side + panels.end_slopes("clock")[1][curves]
                 rate = side * k * panels.rate("clock", rows, u)
-                return (np.where(beyond > 0, values + rate * _grown(beyond, slope), values),)
+                further = np.where(panels.lost[curves], np.nan, rate * _grown(beyond, slope))
+                return (np.where(beyond > 0, values + further, values),)
 
         result = np.zeros(positions.shape)
         for where, (part,) in self._parts(
@@ -382,11 +399,35 @@ class BlockCurves:
         with np.errstate(over="ignore"):
             values = self.model.start_value(self.blocks[columns], np.exp(self.log_scale))
         small = self.model.rate == 0 and sizes.min() < SMALLEST_LOG_RADIUS
-        if small or sizes.max() > LARGEST_LOG_RADIUS or not np.isfinite(values).all():
+        extreme = small or sizes.max() > LARGEST_LOG_RADIUS
+        if not extreme and np.isnan(values).any():
+            block = np.exp(self.log_scale) * self.blocks[columns[np.isnan(values)][0]]
+            raise NetworkError(
+                f"k is not a number at the block {block.tolist()}, where training starts; start "
+                "where it is finite, or write k so that it is"
+            )
+        if extreme or not np.isfinite(values).all():
             raise ScaleNotRepresentable(
                 f"k cannot be evaluated in float64 at log_scale={self.log_scale:.6g}; "
                 "use a scale nearer to 1"
             )
+
+    def _check_beginnings(self, curves: Index) -> None:
+        """Refuse starts from which not one panel could be followed."""
+        if len(curves) == 0:
+            return
+        block = np.exp(self.log_scale) * self.blocks[curves[0] % len(self.blocks)]
+        slope = self.model.gradient((block @ self.model.basis)[None])[0]
+        if np.isfinite(slope).all() and not slope.any():
+            raise NetworkError(
+                f"a block starts at {block.tolist()}, a critical point of k: its coefficient never "
+                "moves; start it elsewhere"
+            )
+        raise NetworkError(
+            f"k cannot be followed from the block {block.tolist()}: it is not smooth there, or not "
+            "finite. A general network needs a k that is analytic wherever training leads; use "
+            "smooth functions, or another start"
+        )
 
     def _entry_coefs(
         self, columns: Index, clocks: Float, directions: Float, inside: NDArray[np.bool_]
@@ -447,6 +488,7 @@ class BlockCurves:
         # its bound.
         if name == "clock":
             beyond = np.where(np.isnan(beyond), np.inf, beyond)
+        beyond = np.where(panels.lost[curves], np.nan, beyond)
         return np.where(over > 0, panels.ends[curves] + beyond, found)
 
 

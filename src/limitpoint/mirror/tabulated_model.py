@@ -164,15 +164,19 @@ class BlockModel:
             result[far] = EPS * np.linalg.norm(shaken, axis=1) / steep
         return np.maximum(result, self.noise)
 
-    def critical_distances(self, blocks: Float) -> Float:
-        """Newton's step along ∇k to where it vanishes, relative to the norm of blocks (N, p)."""
+    def critical_distances(self, blocks: Float, sides: Float) -> Float:
+        """Newton's step along ∇k to where it vanishes, relative to the norm of blocks (N, p).
+
+        Infinite where the gradient grows in the direction of travel, up ∇k on the side 1 and down
+        it on the side −1: a singularity ahead makes steps as short as a critical point does.
+        """
         slope = self.gradient(blocks)
         with np.errstate(divide="ignore", invalid="ignore"):
             steep = np.linalg.norm(slope, axis=1)
             unit = slope / steep[:, None]
-            bend = np.abs(np.einsum("ni,nij,nj->n", unit, self.hessian(blocks), unit))
+            bend = -sides * np.einsum("ni,nij,nj->n", unit, self.hessian(blocks), unit)
             found = steep / bend / np.linalg.norm(blocks, axis=1)
-        return np.where(steep == 0, 0.0, found)
+        return np.where(steep == 0, 0.0, np.where(bend > 0, found, np.inf))
 
     def start_value(self, blocks: Float, scale: float) -> Float:
         """`k(sθ)` for blocks (N, p) in their own coordinates."""

@@ -55,6 +55,12 @@ MOST_PANELS = 2000
 # (rounding ends it at about 1e-7, where k is off its limit by the square of that); one that levels
 # off on its way to infinity has the next zero of ∇k farther away.
 CRITICAL_DISTANCE = 1e-3
+# A table that ends early has ended for rounding only where that is a tenth of what ends tables, or
+# more (slow manifolds); with less (kinks and singularities have a few eps) k itself ended it. And
+# k that follows a power law from there on grows by its exponent per unit of the position, one that
+# runs into a singularity by any number: exponents beyond this are not believed.
+ROUNDING_ENDS_TABLES = 0.1 * WORST_ROUNDING
+LARGEST_EXPONENT = 100.0
 # Up to so many places a series is summed at once.
 FEW_PLACES = 4000
 
@@ -73,6 +79,15 @@ class Panels:
     levelled: NDArray[np.bool_]
     reached_zero: NDArray[np.bool_]
     smallest_gradient: Float
+    cut_short: NDArray[np.bool_]
+
+    @cached_property
+    def lost(self) -> NDArray[np.bool_]:
+        """Curves of which nothing is known beyond their table: k is no power law from there on."""
+        with np.errstate(invalid="ignore"):
+            steep = ~(np.abs(self.end_slopes("k")[1]) <= LARGEST_EXPONENT)
+        unfinished = ~self.levelled & ~self.reached_zero & (self.counts > 0)
+        return np.asarray(unfinished & (self.cut_short | steep))
 
     @cached_property
     def counts(self) -> NDArray[np.intp]:
@@ -149,8 +164,17 @@ class Panels:
         length = self.edges[np.maximum(self.counts, 1)] - self.edges[np.maximum(self.counts - 1, 0)]
         rate = coefs.sum(axis=1)
         slope = coefs @ np.arange(POINTS) ** 2.0 * 2 / length
+        # Where k has levelled off its rate is all but rounding: the change over the whole panel
+        # tells how it falls, the derivative at the end would tell the rounding's.
+        first = coefs @ (-1.0) ** np.arange(POINTS)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return rate, np.where(rate == 0, 0.0, slope / rate)
+            slope = np.where(rate == 0, 0.0, slope / rate)
+            fall = np.log(rate / first) / length
+            slope = np.where(self.levelled & np.isfinite(fall), fall, slope)
+            if name == "k":  # and one that does not fall is rounding alone
+                rate = np.where(self.levelled & ~(slope < 0), 0.0, rate)
+                slope = np.where(self.levelled & ~(slope < 0), -1.0, slope)
+            return rate, slope
 
 
 def _clenshaw(table: Float, rows: NDArray[np.intp], plus_one: Float) -> Float:
@@ -185,6 +209,7 @@ class _State:
     levelled: NDArray[np.bool_] = field(init=False)
     reached_zero: NDArray[np.bool_] = field(init=False)
     smallest_gradient: Float = field(init=False)
+    cut_short: NDArray[np.bool_] = field(init=False)
     stiff: NDArray[np.bool_] = field(init=False)
     k_rate: Float = field(init=False)
 
@@ -200,6 +225,7 @@ class _State:
         self.k_rate = np.full(count, np.inf)
         self.levelled = np.zeros(count, dtype=bool)
         self.reached_zero = np.zeros(count, dtype=bool)
+        self.cut_short = np.zeros(count, dtype=bool)
         self.smallest_gradient = np.full(count, np.inf)
         self.stiff = np.zeros(count, dtype=bool)
 
@@ -272,6 +298,7 @@ def tabulate(
         _advance(state, panel, largest, model.linear_radius)
         if (tails <= np.maximum(1e-2 * limit, 2 * noise)).all():
             length = min(2 * length, LONGEST)
+    state.cut_short[state.active] = True  # more panels than any smooth k has taken
     size = directions.shape[1]
     widths = {"y": size, "clock": 1, "k": 1, "conjugate": 1, "clock rate": 1, "k rate": 1}
     empty = {name: np.zeros((1, POINTS, width)) for name, width in widths.items()}
@@ -283,6 +310,7 @@ def tabulate(
         levelled=state.levelled,
         reached_zero=state.reached_zero,
         smallest_gradient=state.smallest_gradient,
+        cut_short=state.cut_short,
     )
 
 
@@ -379,7 +407,10 @@ def _advance(state: _State, panel: _Panel, largest: Float, linear_radius: float)
 
 def _retire(model: BlockModel, state: _State, curves: NDArray[np.intp]) -> None:
     """End the table of curves that cannot be continued; at a critical point k has levelled off."""
-    near = model.critical_distances(state.radius[curves, None] * state.y[curves])
+    z = state.radius[curves, None] * state.y[curves]
+    with np.errstate(all="ignore"):
+        near = model.critical_distances(z, state.side[curves])
+        state.cut_short[curves] = ~(model.rounding(z) >= ROUNDING_ENDS_TABLES)
     steady = state.k_rate[curves] <= STEADY * np.abs(state.k[curves])
     state.levelled[curves] = (near < CRITICAL_DISTANCE) | steady
     state.active = np.setdiff1d(state.active, curves)

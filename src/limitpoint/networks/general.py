@@ -17,7 +17,7 @@ from limitpoint.mirror import GrowthTimes, MirrorMap
 from limitpoint.mirror.tabulated import TabulatedMap
 from limitpoint.mirror.tabulated_panels import CRITICAL_DISTANCE
 from limitpoint.networks.base import Condition, GrowthCoordinates, Network
-from limitpoint.networks.general_block import BlockFunction, block_function
+from limitpoint.networks.general_block import SMOOTH, BlockFunction, block_function
 from limitpoint.networks.general_chart import EigenChart
 from limitpoint.tasks import Task
 
@@ -203,21 +203,54 @@ def _assumptions(network: General, init: Init) -> tuple[Condition, ...]:
     critical = Condition(
         name="zero is a critical point",
         holds=slope <= ZERO_VALUE,
-        margin=-slope,
+        margin=0.0 - slope,
         detail=f"|k(0)| and the norm of its gradient there are at most {slope:.3g}",
     )
+    if not critical.holds:
+        return (critical,)
+    smooth = _smooth_at_zero(functions)
     mirror = network.mirror_map(init)
     if not isinstance(mirror, TabulatedMap):
-        return (critical,)
+        return (critical, smooth)
     if not network._is_quadratic(init):
-        return (critical, _opposite_eigenvalues(functions))
+        return (critical, smooth, _opposite_eigenvalues(functions))
     limit = _mirror_map(network, init, vanishing=True)
     assert limit is not None, "it exists at one scale, so at all"
     return (
         critical,
+        smooth,
         _opposite_eigenvalues(functions),
         _not_orthogonal(mirror),
         *_limit_curves(limit),
+    )
+
+
+def _smooth_at_zero(functions: tuple[BlockFunction, ...]) -> Condition:
+    """Whether k is its Taylor series near zero, and that series is not nothing."""
+    flat = [
+        one.model.rate == 0 and not any(tensor.any() for tensor in one.model.tensors)
+        for one in functions
+    ]
+    gaps = [np.inf if none else one.model.noise for one, none in zip(functions, flat, strict=True)]
+    worst = int(np.argmax(gaps))
+    holds = gaps[worst] <= SMOOTH and all(one.is_regular for one in set(functions))
+    if holds:
+        detail = f"it agrees with its Taylor series to {gaps[worst]:.3g}"
+    elif flat[worst]:
+        detail = (
+            f"that of coefficient {worst} has no derivative there but zeros, up to the fifth: it "
+            "is constant, or not smooth"
+        )
+    else:
+        detail = (
+            f"that of coefficient {worst} is not smooth there: nearby its gradient is off that of "
+            f"its Taylor series by {gaps[worst]:.3g} of itself"
+        )
+    return Condition(
+        name="k is analytic at zero",
+        holds=holds,
+        margin=SMOOTH - gaps[worst],
+        detail=detail,
     )
 
 
@@ -255,8 +288,8 @@ def _not_orthogonal(mirror: TabulatedMap) -> Condition:
     )
 
 
-def _limit_curves(limit: TabulatedMap) -> tuple[Condition, Condition]:
-    """Critical points met and bounds reached on the curves of vanishing scale."""
+def _limit_curves(limit: TabulatedMap) -> tuple[Condition, ...]:
+    """Where the curves of vanishing scale end: at kinks, at critical points, at bounds."""
     size = sum(len(where) for where in limit.columns)
     distance = np.full(size, np.inf)
     for group, where in zip(limit.groups, limit.columns, strict=True):
@@ -271,7 +304,18 @@ def _limit_curves(limit: TabulatedMap) -> tuple[Condition, Condition]:
         f"coefficient {i} is at most {upper[i]:.6g}" for i in np.flatnonzero(upper < np.inf)
     ]
     reach = float(np.minimum(np.abs(lower), np.abs(upper)).min())
+    below, above = limit.known
+    ended = [f"coefficient {i} is known down to {below[i]:.6g}" for i in _finite(below)]
+    ended += [f"coefficient {i} is known up to {above[i]:.6g}" for i in _finite(above)]
     return (
+        Condition(
+            name="k is analytic along the curves",
+            holds=not ended,
+            margin=None,
+            detail="; ".join(ended) + ", where it is not smooth, or not finite"
+            if ended
+            else "every curve can be followed",
+        ),
         Condition(
             name="the curves meet no critical point but zero",
             holds=not met,
@@ -284,9 +328,14 @@ def _limit_curves(limit: TabulatedMap) -> tuple[Condition, Condition]:
             name="k is unbounded on both sides",
             holds=not bounded,
             margin=reach if not bounded else -1.0 / max(reach, np.finfo(np.float64).tiny),
-            detail="; ".join(bounded) or "no coefficient is bounded",
+            detail="; ".join(bounded)
+            or "no coefficient is bounded" + (", as far as it is known" if ended else ""),
         ),
     )
+
+
+def _finite(values: Float) -> NDArray[np.intp]:
+    return np.flatnonzero(np.isfinite(values))
 
 
 def _check_function(function: Callable[..., Any], size: int, name: str) -> None:

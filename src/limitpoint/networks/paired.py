@@ -90,7 +90,8 @@ class Paired(Network):
     def _map(self, init: Init) -> ExponentialMap:
         p_plus, d_plus, p_minus, d_minus = _halves(init.direction)
         plus, minus = np.hypot(p_plus, d_minus), np.hypot(d_plus, p_minus)
-        start, total = self.coef(init.direction), plus + minus
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            start, total = self.coef(init.direction), plus + minus
         # v = (P² − M²)/(P + M), with the products divided before they can vanish.
         shared = [layer / np.where(total > 0, total, 1.0) for layer in init.direction[::2]]
         smaller = shared[0] * init.direction[1] - shared[1] * init.direction[3]

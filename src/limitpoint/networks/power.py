@@ -182,9 +182,9 @@ def _map_of(u: Float, w: Float | None, depth: int, log_scale: float) -> MirrorMa
     plus = np.abs(u)
     minus = np.zeros_like(u) if w is None else np.abs(w)
     smaller = plus - minus
-    return ExponentialMap.from_exponentials(
-        plus, minus, smaller, smaller * (plus + minus), log_scale, rate=2.0
-    )
+    with np.errstate(over="ignore", under="ignore"):
+        start = smaller * (plus + minus)  # the map knows its factors too, where this is no float
+    return ExponentialMap.from_exponentials(plus, minus, smaller, start, log_scale, rate=2.0)
 
 
 def _difference_of_powers(u: Float, w: Float, depth: int) -> Float:

@@ -12,6 +12,9 @@ __all__ = ["SumsAndDifferences"]
 
 # exp of this is still finite.
 LARGEST_LOG = 709.0
+# Below this ratio of the layers artanh loses nothing; above it their sum and difference differ by a
+# factor of 3 and more, and so do not lose their logarithms' difference.
+BALANCED = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,23 +23,41 @@ class SumsAndDifferences(GrowthCoordinates):
 
     In these coordinates the flow reads `ẇ = u`, `ż = −u` with `u = −∇_β loss`, and
     `β = ((a+b)² − (a−b)²)/4`.
+
+    Attributes
+    ----------
+    sum_sign, sum_log
+        Sign and log-modulus of `p₀`.
+    difference_sign, difference_log
+        The same of `r₀`.
+    start_gap
+        `2 log|p₀/r₀| = 4 artanh(b/a)` for `|b| ≤ |a|`: at large scale, where β is a small
+        difference of large squares, the two logarithms would lose it.
     """
 
     sum_sign: Float
     sum_log: Float
     difference_sign: Float
     difference_log: Float
+    start_gap: Float
 
     @classmethod
     def of(cls, init: Init) -> "SumsAndDifferences":
         """The coordinates that start at this initialisation."""
         a, b = init.direction
-        with np.errstate(divide="ignore"):
+        larger, smaller = np.maximum(np.abs(a), np.abs(b)), np.minimum(np.abs(a), np.abs(b))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sums, differences = np.log(np.abs(a + b)), np.log(np.abs(a - b))
+            part = np.sign(a) * np.sign(b) * (smaller / larger)
+            # Layers that nearly tie are told apart by their difference, which is exact.
+            balanced = np.abs(part) < BALANCED
+            gap = np.where(balanced, 4 * np.arctanh(part), 2 * (sums - differences))
             return cls(
                 sum_sign=np.sign(a + b),
-                sum_log=np.log(np.abs(a + b)) + init.log_scale,
+                sum_log=sums + init.log_scale,
                 difference_sign=np.sign(a - b),
-                difference_log=np.log(np.abs(a - b)) + init.log_scale,
+                difference_log=differences + init.log_scale,
+                start_gap=gap,
             )
 
     @property
@@ -93,8 +114,7 @@ class SumsAndDifferences(GrowthCoordinates):
         high = np.maximum(*self._log_squares(states))
         frozen = np.isneginf(high)
         with np.errstate(invalid="ignore", divide="ignore", under="ignore"):
-            # The two logarithms are subtracted part by part: at large scale they are nearly equal.
-            gap = 2 * (grown - shrunk) + 2 * (self.sum_log - self.difference_log)
+            gap = 2 * (grown - shrunk) + self.start_gap
             logs = np.where(frozen, -np.inf, high + np.log(-np.expm1(-np.abs(gap))))
             signs = np.where(frozen, 0.0, np.sign(gap))
         return signs, logs
