@@ -176,3 +176,15 @@ class TestChart:
 def test_the_refusal_of_times_beyond_float64():
     with pytest.raises(lp.errors.ScaleNotRepresentable, match="overflow float64"):
         chart_of(5, log_scale=-2302.6)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_rates_are_finite_where_the_product_of_the_layers_is_not(tied):
+    """Four layers of 1e100, three of which make the rate's numerator overflow."""
+    direction = np.array([[1.0], [-2.0], [1.0 if tied else 3.0], [4.0]])
+    growth = SmallestLayerGrowth.of(lp.Init(list(direction), 1e-120))
+    # sinh τ = (a/c) has grown to 1e100, all layers with it.
+    width = 0.0 if tied else np.sqrt(3.0)
+    state = np.array([230.0]) if tied else np.arcsinh(1e100 / width) - np.arcsinh([1.0 / width])
+    layer = np.exp(230.0) if tied else 1e100
+    np.testing.assert_allclose(growth.velocity(np.ones(1), state), -(layer**2), rtol=1e-12)

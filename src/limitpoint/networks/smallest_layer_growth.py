@@ -14,8 +14,8 @@ __all__ = ["SmallestLayerGrowth"]
 
 # A state beyond this makes exponentials overflow.
 LARGEST_STATE = 700.0
-# Speeds are cut off here, in trial steps only.
-FASTEST = 1e200
+# Speeds are cut off here, in trial steps only: those of a flow are at most `s^{2−L}`, a float.
+FASTEST = 1e307
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +58,13 @@ class SmallestLayerGrowth(GrowthCoordinates):
         is_other = np.arange(len(stack))[:, None] != smallest
         others = stack.T[is_other.T].reshape(stack.shape[1], -1).T
         value = stack[smallest, np.arange(stack.shape[1])]
-        distances = (np.abs(others) - np.abs(value)) * (np.abs(others) + np.abs(value))
+        sizes, least = np.abs(others), np.abs(value)
         return cls(
             log_scale=init.log_scale,
             smallest=smallest,
             value=value,
-            roots=np.sqrt(distances),
+            # Root by root: the distance itself vanishes in float64 for layers below 1e-162.
+            roots=np.sqrt(sizes - least) * np.sqrt(sizes + least),
             signs=np.where(others < 0, -1.0, 1.0),
         )
 
@@ -217,9 +218,17 @@ class SmallestLayerGrowth(GrowthCoordinates):
         speed: Float = np.hypot(layer, self._width)
         return np.where(self._tied, layer, speed) if self._any_tied else speed
 
+    @cached_property
+    def _farther(self) -> NDArray[np.intp]:
+        """The other layers but the nearest, (L − 2) × n: layers keep their order."""
+        farther: NDArray[np.intp] = np.argsort(self.roots, axis=0, kind="stable")[1:]
+        return farther
+
     def _rate(self, layer: Float, others: Float) -> Float:
-        """Velocity per unit of pull."""
+        """Velocity per unit of pull; the nearest layer is `|da/dτ|`, and cancels."""
         with np.errstate(all="ignore"):
-            rate = self._turn * others.prod(axis=0) / self._speed(layer)
+            rate = self._turn * np.take_along_axis(others, self._farther, axis=0).prod(axis=0)
+            if self._any_tied:
+                rate = np.where(self._tied, np.sign(layer), 1.0) * rate
             rate = np.where(self.movable > 0, rate, 0.0)
         return np.asarray(np.clip(np.nan_to_num(rate), -FASTEST, FASTEST))
