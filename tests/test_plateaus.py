@@ -38,6 +38,16 @@ def disagreements(plateaus):
 
 
 class TestAgreement:
+    @pytest.mark.parametrize("depth", [2, 4])
+    def test_coefficients_that_never_move_have_no_clock_to_compare(self, depth):
+        """The dual is integrated where it moves something; y is out of reach without feature 2."""
+        X = np.array([[1.0, 0.2, 3.0], [0.3, 1.0, -2.0], [-0.2, 0.4, 5.0]])
+        task = lp.Regression(X, [1.0, 0.5, 1.0])
+        init = lp.Init([[1.0, 0.7, 0.0]], log_scale=-690.0 if depth == 2 else -20.0)
+        plateaus, _ = compare_plateaus(lp.Problem(lp.Power(depth=depth), init, task))
+        assert plateaus
+        assert disagreements(plateaus) == []
+
     @pytest.mark.parametrize("seed", range(20))
     def test_verdicts_at_tiny_scales_include_the_saddles_and_pass(self, seed):
         problem = gaussian_problem(4, 10, 100 + seed, dense=True, log_scale=LOG_1E_MINUS_1000)

@@ -136,7 +136,19 @@ class _OwnClocks(Sensitivity):
         self.longest_growth = float(self._growth.max())
 
     def _noise(self) -> Float:
-        return ROUNDING_UNITS * EPS * self._rates() * (1.0 + self._growth)
+        noise = self._rates() * (1.0 + self._growth)
+        if self._mirror.resolved:
+            # The flow in sample space holds clocks, each the sum of a start's, of the size of the
+            # unit, and of the duals' parts, which may cancel.
+            rows, dual = self._range.T @ self._task.X, self._range.T @ self.limit.dual
+            parts = np.exp(self._mirror.log_clock_unit) + np.abs(dual) @ np.abs(rows)
+            noise = np.fmax(noise, self._slopes() * parts)
+        return ROUNDING_UNITS * EPS * np.where(np.isfinite(noise), noise, 0.0)
+
+    def _slopes(self) -> Float:
+        """How fast coefficients change with their clocks; zero where they have ended."""
+        with np.errstate(invalid="ignore"):
+            return np.nan_to_num(self._mirror.slopes_of(self.limit.coef), posinf=0.0)
 
     def _rates(self) -> Float:
         """How fast coefficients change with their growth."""

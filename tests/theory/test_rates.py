@@ -66,3 +66,29 @@ def test_is_flat_at_a_scale_that_vanishes_in_float64():
 def test_is_flat_where_nothing_can_move():
     problem = diagonal_problem(np.zeros((2, 3)), np.ones(2), *random_layers(3))
     np.testing.assert_array_equal(lp.convergence_bound(problem, [0.0, 5.0]), 1.0)
+
+
+@pytest.mark.parametrize("depth", [2, 6])
+def test_a_scale_whose_rate_overflows_leaves_nothing_after_the_start(depth):
+    """At 1e60 and depth 6 the rate is 1e600; coefficients that start at zero have a finite loss."""
+    task = lp.Regression([[1.0, 2.0]], [1.0])
+    network = lp.Diagonal(depth=depth)
+    problem = lp.Problem(network, lp.Init.zero_last(network, task, scale=1e60), task)
+    # The floor is zero up to rounding of order eps².
+    bound = lp.convergence_bound(problem, [0.0, 1.0])
+    np.testing.assert_allclose(bound, [0.5, 0.0], rtol=1e-14, atol=1e-30)
+
+
+def test_an_initial_loss_beyond_float64_is_refused():
+    task = lp.Regression([[1.0, 2.0]], [1.0])
+    network = lp.Diagonal(depth=6)
+    problem = lp.Problem(network, lp.Init.random(network, task, scale=1e60, seed=1), task)
+    with pytest.raises(lp.errors.InitError, match=r"initial loss .* overflows .* smaller scale"):
+        lp.convergence_bound(problem, [0.0])
+
+
+@pytest.mark.parametrize("times", [-1.0, np.nan, "soon", [0.0, -2.0], None])
+def test_times_before_the_start_are_refused(times):
+    problem = diagonal_problem([[2.0]], [3.0], [1.0], [0.5])
+    with pytest.raises(lp.errors.LimitpointError, match="times must be numbers, 0 or later"):
+        lp.convergence_bound(problem, times)

@@ -1,6 +1,6 @@
 """The limit of any network with a mirror map, at any finite scale."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from limitpoint.theory.extrapolation import POINTS_KEPT
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.newton import DualSolution, solve_dual
 from limitpoint.theory.position_newton import CurveSolution, solve_on_curves
+from limitpoint.theory.shifted_hessian import solve_shifted
 from limitpoint.theory.whitening import Whitened, whiten
 
 __all__ = ["WarmStart", "mirror_limit", "mirror_limit_of"]
@@ -49,7 +50,11 @@ class WarmStart:
     def whiten(self, task: Regression, mirror: MirrorMap) -> Whitened:
         """The data, without the coefficients that can never move."""
         if self._data is None:
-            self._data = whiten(task.X * (mirror.lower < mirror.upper), task.y)
+            movable = task.X * (mirror.lower < mirror.upper)
+            data = whiten(movable, task.y)
+            # A column of zeros leaves roundings in the rows, and the coefficient that stays at its
+            # start there, however large, would make a misfit of them.
+            self._data = replace(data, rows=data.rows * movable.any(axis=0))
         return self._data
 
     def row_space(self, task: Regression, mirror: MirrorMap) -> Float:
@@ -148,6 +153,32 @@ def _solve(mirror: MirrorMap, data: Whitened, warm: WarmStart) -> _Found:
     solution = warm.solve_dual(mirror, data)
     # From the whitened dual rather than as Xᵀν: no product with an ill-conditioned X.
     clocks = solution.dual @ data.rows
-    coef, _, conjugates = mirror.evaluate(clocks)
+    coef, slopes, conjugates = mirror.evaluate(clocks)
     signs, logs = mirror.signs_and_logs(clocks)
-    return _Found(coef, signs, logs, clocks, conjugates, solution.dual, solution.iterations)
+    better = _fitted(mirror, coef, slopes, data)
+    changed = better != coef
+    with np.errstate(divide="ignore"):
+        signs = np.where(changed, np.sign(better), signs)
+        logs = np.where(changed, np.log(np.abs(better)), logs)
+    return _Found(better, signs, logs, clocks, conjugates, solution.dual, solution.iterations)
+
+
+def _fitted(mirror: MirrorMap, coef: Float, slopes: Float, data: Whitened) -> Float:
+    """The last step of Newton's method, for the coefficients rather than for the dual.
+
+    From a start far larger than the data a clock holds its coefficient to rounding of the start
+    only, `eps·Ψ'·|ξ|`; what the coefficients must add up to is known to all digits. One that would
+    leave its half-line for it stays as it is. Where the target is zero the start is the only size
+    there is, and its rounding is nothing.
+    """
+    if not data.target.any():
+        return coef
+    with np.errstate(all="ignore"):
+        gap = data.target - data.rows @ coef
+        toward = solve_shifted(data.rows, slopes, gap)
+        if toward is None:
+            return coef
+        better = coef + slopes * (toward @ data.rows)
+        better = np.where((mirror.lower < better) & (better < mirror.upper), better, coef)
+        left = data.target - data.rows @ better
+    return better if left @ left < gap @ gap else coef

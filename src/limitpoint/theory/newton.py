@@ -15,7 +15,7 @@ that few steps cross hundreds of orders of magnitude.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,7 +36,9 @@ RESIDUAL_TOLERANCE = 1e-14
 # A clock x_iᵀν is rounded by EPS·|x_i|ᵀ|ν|, which moves its coefficient by slope times that; the
 # matrix products add a few more units.
 ROUNDING_UNITS = 8.0
-# Continuation steps need only to stay in the region of quadratic convergence.
+# Continuation steps need only to stay in the region of quadratic convergence. Their misfit is
+# relative to the target alone: from starts of very different sizes the largest coefficients may
+# exceed the data by orders of magnitude, and a misfit relative to them would say nothing.
 CONTINUATION_TOLERANCE = 1e-2
 # A continuation step is taken if the predicted point misses the data by no more than half of what
 # the zero vector does: a point where everything is dormant again must not pass.
@@ -93,20 +95,20 @@ def solve_dual(
         close = point.misfit <= PREDICTION_TOLERANCE * newton.target_norm
         if not close and near[-1].log_scale >= mirror.log_scale:
             point = newton.follow(mirror, near[-1].log_scale, near[-1].dual)
-        point, converged = newton.minimise(point, RESIDUAL_TOLERANCE)
+        point, converged = newton.minimise(point)
         if converged:
             return newton.finish(point, data, converged)
         newton.allowed = newton.iterations + MAX_ITERATIONS
     natural = _natural_log_scale(mirror, data)
     converged = False
     if mirror.log_scale >= natural - COLD_START_LOG_GAP:
-        point, converged = newton.minimise(_Point(newton, mirror, cold), RESIDUAL_TOLERANCE)
+        point, converged = newton.minimise(_Point(newton, mirror, cold))
     if not converged:
         # From a larger scale, where the problem is closer to linear.
         newton.allowed = newton.iterations + MAX_ITERATIONS
         above = max(natural, mirror.log_scale + COLD_START_LOG_GAP)
         point = newton.follow(mirror, above, cold)
-        point, converged = newton.minimise(point, RESIDUAL_TOLERANCE)
+        point, converged = newton.minimise(point)
     return newton.finish(point, data, converged)
 
 
@@ -114,15 +116,17 @@ def _natural_log_scale(mirror: MirrorMap, data: Whitened) -> float:
     """Scale at which the map's own size matches the minimum-norm solution.
 
     The slope at the start grows as s^{2(L−1)} and coefficients as s^L, so a slope σ at scale 1
-    stands for coefficients of size σ^{L/(2L−2)}.
+    stands for coefficients of size σ^{L/(2L−2)}. The largest in the rows counts: coefficients that
+    start far above the data would hide these in their rounding, one that starts far below wakes up.
     """
     size = float(np.abs(data.target @ data.rows).max(initial=0.0))
     slopes = mirror.at_log_scale(0.0).slopes(np.zeros(data.rows.shape[1]))
-    slopes = slopes[slopes > 0]
-    if size == 0.0 or slopes.size == 0:
-        return mirror.log_scale
     degree = mirror.degree
-    log_unit = degree / (2 * degree - 2) * float(np.mean(np.log(slopes)))
+    parts = np.abs(data.rows).max(axis=0, initial=0.0)
+    with np.errstate(divide="ignore"):
+        log_unit = float((degree / (2 * degree - 2) * np.log(slopes) + np.log(parts)).max())
+    if size == 0.0 or log_unit == -math.inf:
+        return mirror.log_scale
     return (math.log(size) - log_unit) / degree
 
 
@@ -131,19 +135,31 @@ class _Newton:
 
     def __init__(self, data: Whitened) -> None:
         self.rows = data.rows
+        # A column of zeros moves nothing: the size of its coefficient must not count.
+        self.seen = data.rows.any(axis=0)
         self.target = data.target
         self.target_norm = float(np.linalg.norm(data.target))
         self.iterations = 0
         self.allowed = MAX_ITERATIONS
 
-    def minimise(self, point: "_Point", tolerance: float) -> tuple["_Point", bool]:
-        """Iterate from a point; returns the last one and whether its residual suffices."""
+    def minimise(self, point: "_Point") -> tuple["_Point", bool]:
+        """Iterate from a point to the root; returns the last one and whether it is that."""
+        return self._iterate(point, lambda point: point.residual <= RESIDUAL_TOLERANCE)
+
+    def _approach(self, point: "_Point") -> "_Point":
+        """Iterate from a point until continuation can go on."""
+        near = CONTINUATION_TOLERANCE * self.target_norm
+        return self._iterate(point, lambda point: point.misfit <= near)[0]
+
+    def _iterate(
+        self, point: "_Point", suffices: Callable[["_Point"], bool]
+    ) -> tuple["_Point", bool]:
         # A coefficient on its way to zero is an exponential of its clock: each Newton step takes
         # it down by a factor e only. While its slope keeps falling, its weight in the Hessian is
         # halved, which doubles its step; the line search guards the result.
         weights = np.ones(self.rows.shape[1])
         while self.iterations < self.allowed:
-            if point.residual <= tolerance:
+            if suffices(point):
                 return point, True
             step = point.solve(point.gap, weights)
             self.iterations += 1
@@ -202,14 +218,14 @@ class _Newton:
     def follow(self, mirror: MirrorMap, log_scale: float, dual: Float) -> "_Point":
         """Lower the scale from `log_scale` to the mirror map's own, near the solutions."""
         point = _Point(self, mirror.at_log_scale(log_scale), dual)
-        point, _ = self.minimise(point, CONTINUATION_TOLERANCE)
+        point = self._approach(point)
         stride = FIRST_STRIDE
         while point.mirror.log_scale > mirror.log_scale and self.iterations < self.allowed:
             ahead = self._predict(point, mirror, stride)
             if ahead is None:
                 return _Point(self, mirror, point.dual)
             stride = STRIDE_GROWTH * (point.mirror.log_scale - ahead.mirror.log_scale)
-            point, _ = self.minimise(ahead, CONTINUATION_TOLERANCE)
+            point = self._approach(ahead)
         return point
 
     def _predict(self, point: "_Point", mirror: MirrorMap, stride: float) -> "_Point | None":
@@ -240,7 +256,7 @@ class _Point:
             self.magnitude = float(conjugates.sum())
             objective = self.magnitude - float(newton.target @ dual)
             misfit = _norm(self.gap)
-            self._size = newton.target_norm + _norm(self.coefs)
+            self._size = newton.target_norm + _norm(self.coefs * newton.seen)
         finite = math.isfinite(objective) and math.isfinite(misfit)
         self.objective = objective if finite else math.inf
         self.misfit = misfit if finite else math.inf

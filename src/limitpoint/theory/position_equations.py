@@ -64,9 +64,13 @@ class Equations:
         self.mirror, self.rows = mirror, data.rows
         self.coordinates = DualCoordinates(data.rows)
         self.offsets = mirror.offsets
+        # A column of zeros moves nothing: its coefficient stays at its start and has no part in the
+        # equations, nor in the size that rounding is relative to.
+        self.seen = data.rows.any(axis=0)
         samples, features = self.rows.shape
         self.zeros = np.zeros(features), np.zeros(samples)
-        coefs = mirror.along(self.zeros[0]).coefs
+        self.start = mirror.along(self.zeros[0]).coefs
+        coefs = self.start * self.seen
         self.initial = self.rows @ coefs
         self.target = data.target
         self.change = data.target - self.initial
@@ -110,13 +114,14 @@ class Point:
         self._given = coefs
         with np.errstate(all="ignore"):
             self.at = at = problem.mirror.along(positions, place.log_unit)
-            self.coefs = at.coefs if coefs is None else coefs
+            self.coefs = np.where(problem.seen, at.coefs, 0.0) if coefs is None else coefs
             self.clocks = dual @ self.coordinates.rows
             gap = place.goal - problem.rows @ self.coefs
             lag = self.clocks - at.clocks
             noise = np.abs(dual) @ self.coordinates.moduli + np.abs(at.clocks)
             # A coefficient that float64 no longer tells from zero has no rate either, maybe 0/0.
-            self.coef_rates = np.where(at.coef_rates > 0.0, at.coef_rates, 0.0)
+            moving = problem.seen & (at.coef_rates > 0.0)
+            self.coef_rates = np.where(moving, at.coef_rates, 0.0)
             self.slopes = self.coef_rates / at.clock_rates
             misfit = norm(gap)
             self.residual = misfit / problem.distance if problem.distance > 0 else 0.0

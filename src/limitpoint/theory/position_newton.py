@@ -149,7 +149,7 @@ class _Continuation:
         point = polished(self.point) if self.point.place.is_end else self.point
         return CurveSolution(
             positions=point.positions,
-            coefs=point.coefs,
+            coefs=np.where(self.problem.seen, point.coefs, self.problem.start),
             clocks=point.clocks,
             dual=point.coordinates.orthonormal(point.dual),
             log_scale=self.problem.mirror.log_scale,

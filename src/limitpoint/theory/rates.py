@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limitpoint.arrays import Float
-from limitpoint.errors import InitError, NoTheoremApplies
+from limitpoint.errors import InitError, LimitpointError, NoTheoremApplies
 from limitpoint.networks import Diagonal, TwoLayer
 from limitpoint.problem import Problem
 from limitpoint.theory.conditions import finite_scale
@@ -28,7 +28,9 @@ def convergence_bound(problem: Problem, times: ArrayLike) -> Float:
     NoTheoremApplies
         If the network is neither.
     InitError
-        If the scale is zero or infinite.
+        If the scale is zero or infinite, or if the initial loss overflows float64.
+    LimitpointError
+        If a time is not a number, or before the start, where the inequality says nothing.
 
     Examples
     --------
@@ -42,6 +44,7 @@ def convergence_bound(problem: Problem, times: ArrayLike) -> Float:
     task, init = problem.regression, problem.init
     if not init.is_finite:
         raise InitError("the bound needs a positive, finite scale: at 0 and infinity nothing moves")
+    times = _checked(times)
     if isinstance(problem.network, TwoLayer):
         smallest: Float = np.minimum.reduce(list(two_layer_bounds(problem, times).values()))
         return smallest
@@ -53,16 +56,41 @@ def convergence_bound(problem: Problem, times: ArrayLike) -> Float:
     squares = np.sort(np.stack(init.direction) ** 2, axis=0)
     sigma = float(np.min(np.prod(squares[1:] - squares[0], axis=0)))
     data = whiten(task.X, task.y)
-    if data.singular_values.size == 0:
-        return np.full(np.shape(times), task.loss(np.zeros(task.n_features)))
     log_scale_power = 2 * (problem.network.degree - 1) * init.log_scale
-    mu = task.loss_factor * float(data.singular_values[-1]) ** 2
-    with np.errstate(under="ignore", over="ignore"):
+    with np.errstate(under="ignore", over="ignore", invalid="ignore"):
+        initial = float(task.loss(_start(problem)))
+        if not np.isfinite(initial):
+            raise InitError(
+                f"at log_scale={init.log_scale:.6g} the initial loss of {problem.network} "
+                "overflows float64; use a smaller scale"
+            )
+        if data.singular_values.size == 0:
+            return np.full(np.shape(times), initial)
+        mu = task.loss_factor * float(data.singular_values[-1]) ** 2
         rate = 2 * sigma * float(np.exp(log_scale_power)) * mu
-        start = init.scale**problem.network.degree * problem.network.coef(init.direction)
         floor = float(task.loss(data.target @ data.rows))
-        bound: Float = floor + np.exp(-rate * np.asarray(times)) * (task.loss(start) - floor)
+        # An infinite rate leaves the initial loss at time 0, and nothing of it later.
+        decayed = np.where((rate > 0) & (times > 0), np.exp(-rate * times), 1.0)
+        bound: Float = floor + decayed * (initial - floor)
     return bound
+
+
+def _checked(times: ArrayLike) -> Float:
+    rule = "times must be numbers, 0 or later"
+    try:
+        values = np.asarray(times, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise LimitpointError(f"{rule}; it is {times!r}") from None
+    if not (values >= 0).all():
+        raise LimitpointError(f"{rule}; it is {times!r}")
+    return values
+
+
+def _start(problem: Problem) -> Float:
+    """Coefficients at the start; one that is zero stays so at any scale."""
+    degree, init = problem.network.degree, problem.init
+    along = np.asarray(problem.network.coef(init.direction))
+    return np.where(along == 0, 0.0, along * np.exp(degree * init.log_scale))
 
 
 def two_layer_bounds(problem: Problem, times: ArrayLike) -> dict[str, Float]:
