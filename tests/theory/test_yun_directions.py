@@ -415,3 +415,17 @@ class TestSingularVectors:
     def test_wrong_shapes(self):
         with pytest.raises(lp.errors.InitError, match="layers must have the shapes"):
             singular_vector_residual(lp.Diagonal(2), TWO_POINTS, [np.ones(3), np.ones(3)])
+
+
+def test_what_never_moves_decides_the_exponent_where_all_else_ties():
+    """Coefficients of columns that are zero stay as they start: margin^−1 of the direction."""
+    task = lp.Classification([[1.0, -1.0, 0.0]], [1])
+    layers = [np.array([1.0, 0.5, 0.7]), np.array([0.3, -0.2, 0.6])]
+    problem = lp.Problem(lp.Diagonal(depth=2), lp.Init(layers, 0.5), task)
+    limit = lp.predict(problem)
+    assert limit.rate == pytest.approx(1.0, abs=1e-12)
+    run = lp.flow(problem, space=lp.NormalisedTime(margin=1e8))
+    margins, away = run.margins[:, 0], np.linalg.norm(run.directions - limit.direction, axis=1)
+    seen = margins > 1e4
+    slope = np.polyfit(np.log(margins[seen]), np.log(away[seen]), 1)[0]
+    assert slope == pytest.approx(-1.0, abs=1e-3)

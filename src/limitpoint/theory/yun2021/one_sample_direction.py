@@ -181,8 +181,9 @@ def _parts(sample: OneSample) -> list[tuple[float, Pair]]:
     # Half of p ± q, so that the parts add up to the start.
     levels = [(exponent, (a / 2, b / 2)) for exponent, (a, b) in levels]
     start = sample.problem.init.direction
-    still = sample.spectrum.still(start)
-    # Where the singular vectors are all that there is, what is left of the start is rounding.
+    # What never moves: outside the singular vectors, or where their value is zero. Where there is
+    # no such thing, what is left of the start is rounding.
+    still = (layer - sum(pair[number] for _, pair in levels) for number, layer in enumerate(start))
     first, second = (
         part if np.linalg.norm(part) > ACROSS * np.linalg.norm(layer) else np.zeros_like(part)
         for part, layer in zip(still, start, strict=True)
