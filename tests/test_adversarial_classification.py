@@ -93,9 +93,7 @@ def test_one_sample_that_ties_is_decided_by_the_start(network, layers, x):
 # ---------------------------------------------------------------- extreme scales
 
 
-@pytest.mark.parametrize(
-    ("depth", "scale"), [(2, 1e6), (3, 1e4)], ids=["two layers", "three layers"]
-)
+@pytest.mark.parametrize(("depth", "scale"), [(2, 1e6), (2, 1e8), (2, 1e30), (3, 1e4), (3, 1e15)])
 def test_large_starts_are_followed(depth, scale):
     run = lp.flow(zero_last(lp.Diagonal(depth), scale=scale))
     assert run.status is lp.Status.SEPARATED
@@ -113,15 +111,27 @@ def test_a_loss_beyond_float64_warns_of_nothing():
 
 
 @pytest.mark.parametrize("network", [lp.Diagonal(depth=2), lp.FullyConnected(widths=(2,))])
-def test_a_start_too_far_on_the_wrong_side_is_refused(network):
+def test_a_start_far_on_the_wrong_side_is_followed(network):
     """Its clock is stiff from the first step: the log loss falls by 1e8 in one unit of time."""
-    init = lp.Init.random(network, TWO_POINTS, 1e4, seed=1)
+    run = lp.flow(on_the_wrong_side(network, 1e4))
+    assert run.margins[0].min() < -1e7
+    assert run.status is lp.Status.SEPARATED
+
+
+@pytest.mark.parametrize("network", [lp.Diagonal(depth=2), lp.FullyConnected(widths=(2,))])
+def test_a_start_too_far_on_the_wrong_side_is_refused(network):
+    """Float64 rounds its margins by more than one."""
+    with pytest.raises(lp.errors.ScaleNotRepresentable, match="rounds margins too coarsely"):
+        lp.flow(on_the_wrong_side(network, 1e8))
+
+
+def on_the_wrong_side(network, scale):
+    init = lp.Init.random(network, TWO_POINTS, scale, seed=1)
     problem = lp.Problem(network, init, TWO_POINTS)
-    if task_margin(problem) > -1e7:
-        init = lp.Init([*init.direction[:-1], -init.direction[-1]], 1e4)
-        problem = lp.Problem(network, init, TWO_POINTS)
-    with pytest.raises(lp.errors.ScaleNotRepresentable, match="too far on the wrong side"):
-        lp.flow(problem)
+    if task_margin(problem) < 0:
+        return problem
+    init = lp.Init([*init.direction[:-1], -init.direction[-1]], scale)
+    return lp.Problem(network, init, TWO_POINTS)
 
 
 def task_margin(problem):

@@ -16,6 +16,10 @@ class Status(Enum):
         "coefficients goes on turning, ever more slowly: ask for a larger margin to see it nearer "
         "to its limit."
     )
+    SETTLED = (
+        "The direction has settled: while the margin was squared last, it turned by no more than "
+        "it is uncertain."
+    )
     DEGENERATE = (
         "The optimality conditions hold, but other coefficients fit, or separate, as well at the "
         "same penalty (columns that tie are linearly dependent, say): which of them training "
@@ -56,8 +60,13 @@ class Status(Enum):
 
     @property
     def ok(self) -> bool:
-        """Whether the limit was reached, exactly or in the least-squares sense, or the margin."""
-        return self in (Status.CONVERGED, Status.LEAST_SQUARES, Status.SEPARATED)
+        """Whether the limit, exactly or by least squares, the margin or the end was reached."""
+        return self in (
+            Status.CONVERGED,
+            Status.LEAST_SQUARES,
+            Status.SEPARATED,
+            Status.SETTLED,
+        )
 
     def __str__(self) -> str:
         return self.value

@@ -4,8 +4,11 @@ Small margins only: the loss itself is integrated. Every network is given by its
 by the product of `∂β/∂layers` with a pull on the coefficients.
 """
 
+import mpmath
 import numpy as np
 from scipy.integrate import solve_ivp
+from scipy.optimize import minimize
+from scipy.special import beta
 
 RTOL = 1e-13
 ATOL = 1e-15
@@ -18,6 +21,11 @@ def exponential(margins):
 
 def logistic(margins):
     return np.log1p(np.exp(-margins)).sum(), 1 / (1 + np.exp(margins))
+
+
+def linear(layers, pull):
+    """`β = θ`: what any network is, up to its rate, at large scale."""
+    return layers[0], [pull]
 
 
 def diagonal(layers, pull):
@@ -82,3 +90,69 @@ def flow(network, loss, X, y, layers, times):
     assert run.success, run.message
     coefs = np.array([coef_at(state) for state in run.y.T])
     return coefs, np.log([loss(signed @ coef)[0] for coef in coefs])
+
+
+def dormant_time(depth, size):
+    """The clock at which a coefficient wakes: `½B(½, (L−2)/2) α^(2−L)` of layers α, …, α, 0."""
+    return 0.5 * beta(0.5, (depth - 2) / 2) * size ** (2 - depth)
+
+
+def waking_times(loss, X, y, dormant):
+    """When coefficients wake at vanishing scale, in units of `s^(2−L)`, and the plateaus.
+
+    Between two of these times the visible ones sit where the loss is least without the others, and
+    the clocks of the others run at constant speed. All are pulled upwards here, and stay visible.
+    Ends when the visible ones separate the data.
+    """
+    signed = y[:, None] * X
+    clocks, visible = np.zeros(X.shape[1]), np.zeros(X.shape[1], dtype=bool)
+    coef, time, times, plateaus = np.zeros(X.shape[1]), 0.0, [], []
+    while True:
+        pull = loss(signed @ coef)[1] @ signed
+        asleep = ~visible & (pull > 0)
+        left = np.where(asleep, (dormant - clocks) / np.where(asleep, pull, 1.0), np.inf)
+        time += left.min()
+        clocks += pull * left.min()
+        visible[left.argmin()] = True
+        times.append(time)
+        found = minimize(
+            lambda part: loss(signed[:, visible] @ part)[0],
+            np.maximum(coef[visible], 0.1),
+            jac=lambda part: -(loss(signed[:, visible] @ part)[1] @ signed[:, visible]),
+            method="BFGS",
+            options={"gtol": 1e-12},
+        )
+        coef = np.zeros(X.shape[1])
+        coef[visible] = _polished(loss, signed[:, visible], found.x)
+        if (signed @ coef).min() > 0:
+            return np.array(times), np.array(plateaus)
+        plateaus.append(coef)
+
+
+def _polished(loss, rows, coef):
+    """Newton's method where the loss has a least value; the curvature by differences."""
+    if (rows @ coef).min() > 0:
+        return coef
+    for _ in range(3):
+        steps = 1e-6 * np.eye(len(coef))
+        slopes = [loss(rows @ (coef + h))[1] - loss(rows @ (coef - h))[1] for h in steps]
+        coef = coef + np.linalg.solve(-np.array(slopes) @ rows / 2e-6, loss(rows @ coef)[1] @ rows)
+    return coef
+
+
+def log_time_of_one(a, b, margins):
+    """Logarithms of the times at which `β = ab` of one sample 1 passes these margins.
+
+    `dβ/dt = (a² + b²)e^−β` with `a² + b² = √(4β² + Δ²)`, so that
+    `t = ∫ e^x/√(4x² + Δ²) dx` from ab; below the upper end by more than 60 nothing is left of it.
+    """
+    square = (a * a - b * b) ** 2
+    logs = []
+    for margin in margins:
+        low = max(a * b - margin, -60.0)
+        part = mpmath.quad(
+            lambda x, margin=margin: mpmath.exp(x) / mpmath.sqrt(4 * (x + margin) ** 2 + square),
+            mpmath.linspace(low, 0, 13),
+        )
+        logs.append(float(margin + mpmath.log(part)))
+    return np.array(logs)

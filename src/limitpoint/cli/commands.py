@@ -19,6 +19,7 @@ from limitpoint.dynamics import (
     ParameterSpace,
     Spectrum,
     flow,
+    settle,
     spectrum,
     train,
     train_many,
@@ -55,6 +56,9 @@ TEnd = Annotated[
 ]
 Parameters = Annotated[
     bool, typer.Option("--parameters", help="Integrate in parameter space instead of sample space.")
+]
+LogMargin = Annotated[
+    float | None, typer.Option(help="Logarithm of the margin at which to stop (default: 1e5).")
 ]
 Bound = Annotated[
     bool, typer.Option("--bound", help="Draw the convergence bound over the loss (with --plot).")
@@ -133,6 +137,17 @@ def flow_command(
     show(trajectory, json_)
     curve = convergence_bound(problem, trajectory.times) if bound else None
     save(plot_, lambda: plot.plot_trajectory(trajectory, bound=curve))
+
+
+@app.command("settle")
+@on_a_problem()
+def settle_command(
+    problem: Problem, log_margin: LogMargin = None, json_: Json = False, plot_: Plot = None
+) -> None:
+    """Follow the direction of a classification's flow to its end, beyond all margins."""
+    found = settle(problem) if log_margin is None else settle(problem, log_margin=log_margin)
+    show(found, json_)
+    save(plot_, lambda: plot.plot_settling(found))
 
 
 def _check_bound(problem: Problem, path: Path | None) -> None:

@@ -14,6 +14,7 @@ from limitpoint.dynamics.noise_process import (
 from limitpoint.dynamics.null_space import null_space_drift
 from limitpoint.dynamics.optimisers import GD, SGD, Optimiser
 from limitpoint.dynamics.probes import Distance, NoiseTerm, Probe, StartTerm
+from limitpoint.dynamics.settling import Settling, settle
 from limitpoint.dynamics.sgd_model import SGDModel
 from limitpoint.dynamics.spectrum import Spectrum, spectrum
 from limitpoint.dynamics.sweep import Sweep
@@ -39,6 +40,7 @@ __all__ = [
     "Probe",
     "SGDModel",
     "SampleSpace",
+    "Settling",
     "Spectrum",
     "StartTerm",
     "Sweep",
@@ -49,6 +51,7 @@ __all__ = [
     "drift",
     "flow",
     "null_space_drift",
+    "settle",
     "simulate",
     "spectrum",
     "train",
