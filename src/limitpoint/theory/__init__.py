@@ -5,7 +5,6 @@ from limitpoint.theory.basis_pursuit import Saddle, SaddlePath, saddle_path
 from limitpoint.theory.certificate import Certificate
 from limitpoint.theory.diagonal_form import Reduction, reduction_of
 from limitpoint.theory.limit import Limit
-from limitpoint.theory.margin.settled import unrest
 from limitpoint.theory.margin.stationarity import stationarity
 from limitpoint.theory.predict import Explanation, explain, predict
 from limitpoint.theory.rates import convergence_bound, two_layer_bounds
@@ -39,5 +38,4 @@ __all__ = [
     "stationarity",
     "theorems",
     "two_layer_bounds",
-    "unrest",
 ]

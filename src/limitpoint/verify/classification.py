@@ -1,80 +1,60 @@
-"""The verdict on a classification: does the direction of the flow approach the predicted one?
+"""The verdict on a classification: does the direction of the flow end where it should?
 
-Directions converge as powers of the margin, often slow ones. So it is not a distance that is
-judged but its exponent: that of a flow that tended elsewhere would be zero.
+Directions converge as powers of the margin, often slow ones, and pass by others on the way. So the
+flow is followed to its end, over margins beyond all floats.
 """
 
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.dynamics import NormalisedTime, Trajectory, drift, flow
+from limitpoint.dynamics import Settling, Trajectory, drift, settle
 from limitpoint.errors import NoTheoremApplies
 from limitpoint.problem import Problem
-from limitpoint.sensitivity import ACCUMULATION
-from limitpoint.theory import Limit, explain, predict, stationarity, unrest
+from limitpoint.sensitivity import ACCUMULATION, SAFETY
+from limitpoint.status import Status
+from limitpoint.theory import Limit, explain, predict, stationarity
 from limitpoint.verify.verdict import Check, Verdict, certificate_checks, in_words
 
 __all__ = ["verdict_on_classification"]
 
-# The flow is followed to the second margin, and exponents are measured from the first on: before
-# that the start may still be seen, where samples tie or layers pass near other stationary points.
+# The exact flow is followed to the second margin, and its exponent measured from the first on:
+# before that the start may still be seen, where samples tie or layers pass near other stationary
+# points.
 FROM, TO = 1e6, 1e8
-# A logarithm of the margin that multiplies a power takes so much from its exponent at most.
-LOGARITHM = 1.0 / np.log(FROM)
-# A part of the coefficients that outgrows the largest as a power of the margin above this will
-# have changed the direction long before the margin is 10^1000. Active parts that settle slowly
-# show as much for a while, so that an exponent that is behind is then left open, not excused: the
-# note says that it was not compared.
-AT_REST = 1e-3
-# Directions nearer than this, in units of the integrator's tolerance, are at its accuracy.
+# Of the samples' weights from there on.
+SHARPNESS = 1e6
+# The local error of the exact flow, at the tolerance that its margin asks for.
+RTOL = 1e-11
+# Directions nearer than this, in units of the exact flow's tolerance, are at its accuracy.
 FLOOR = 100.0
+DEGENERATE = "Other directions have the same norm and margins as the predicted one"
 
 
 def verdict_on_classification(problem: Problem) -> Verdict:
-    """Predict, flow to a large margin, and compare how the direction approaches its limit.
+    """Predict, follow the direction of the flow to its end, and compare.
 
     Where the theory fixes a set of stationary points and not one of them, the test of a
-    stationary point is applied along the flow instead.
+    stationary point is applied to that end instead.
     """
     limit, fixed_set = _prediction(problem)
-    space = NormalisedTime(margin=TO)
-    run = flow(problem, space=space)
-    margins = _smallest_margins(run)
-    accumulated = ACCUMULATION * space.rtol * (1.0 + float(np.log(TO)))
+    found = settle(problem, margin=TO, sharpness=SHARPNESS)
     checks = [
         *([] if limit is None else certificate_checks(limit)),
-        Check(
-            "flow: short of the margin",
-            max(0.0, float(1.0 - margins[-1] / TO)),
-            space.rtol,
-            f"the margin {TO:g} must be reached ({in_words(run)})",
-        ),
-        Check(
-            "flow: invariant drift",
-            drift(problem.network, run).relative,
-            accumulated,
-            f"{ACCUMULATION:g} rtol (1 + log margin)",
-        ),
+        *_checks_of_flow(problem, found),
     ]
     notes: tuple[str, ...] = ()
-    if not (margins[-1] > FROM):
-        return Verdict(problem, tuple(checks), limit, (run,), None, notes)
-    if limit is not None:
-        distances = np.linalg.norm(run.directions - limit.direction, axis=1)
-        floor = FLOOR * space.rtol
-        approach = _exponent("direction", margins, distances, limit.rate or 0.0, floor)
-        passing = None if approach.passed else unrest(problem, run.coef)
-        if passing is not None and passing > AT_REST:
-            # The direction in which the flow is now is not where it will end, by its own pulls.
-            notes = _passing(passing, margins, distances)
-        else:
-            checks.append(approach)
-            notes = _notes(limit, margins, distances)
-    if fixed_set:
-        found, said = _stationary_checks(problem, run, margins)
-        checks += found
-        notes = (f"The theory fixes a set, not a point ({fixed_set}): {said}",)
-    return Verdict(problem, tuple(checks), limit, (run,), None, notes)
+    if found.status is not Status.SETTLED:
+        if found.run.status is Status.SEPARATED:
+            notes = (_still_turning(found),)
+    elif limit is not None and limit.status is not Status.DEGENERATE:
+        checks += _against(limit, found)
+    else:
+        checks += _stationary_checks(problem, found)
+        many = f"The theory fixes a set, not a point ({fixed_set})" if limit is None else DEGENERATE
+        notes = (
+            f"{many}: the end of the flow was tested as a stationary point of the margin problem.",
+        )
+    return Verdict(problem, tuple(checks), limit, (found.run,), None, notes)
 
 
 def _prediction(problem: Problem) -> tuple[Limit | None, str]:
@@ -88,7 +68,26 @@ def _prediction(problem: Problem) -> tuple[Limit | None, str]:
         return None, sets[0].id
 
 
-def _smallest_margins(run: Trajectory) -> Float:
+def _checks_of_flow(problem: Problem, found: Settling) -> list[Check]:
+    """Whether the exact flow got as far as it had to, with its invariants."""
+    run = found.run
+    return [
+        Check(
+            "flow: short of the margin",
+            max(0.0, 1.0 - float(_margins(run)[-1]) / TO),
+            RTOL,
+            f"the margin {TO:g} must be reached ({in_words(run)})",
+        ),
+        Check(
+            "flow: invariant drift",
+            drift(problem.network, run).relative,
+            ACCUMULATION * RTOL * (1.0 + float(np.log(TO))),
+            f"{ACCUMULATION:g} rtol (1 + log margin)",
+        ),
+    ]
+
+
+def _margins(run: Trajectory) -> Float:
     """The smallest margin along a run."""
     if run.margins is None:
         raise TypeError("the record is not of a classification")
@@ -96,56 +95,61 @@ def _smallest_margins(run: Trajectory) -> Float:
     return smallest
 
 
-def _exponent(name: str, margins: Float, sizes: Float, rate: float, floor: float) -> Check:
-    """How far the exponent with which a quantity falls stays behind the predicted one."""
-    seen = (margins >= FROM) & (sizes > floor)
-    if sizes[-1] <= floor or seen.sum() < 2:
-        return Check(f"{name}: distance", float(sizes[-1]), floor, "accuracy of the flow")
-    slope = np.polyfit(np.log(margins[seen]), np.log(sizes[seen]), 1)[0]
-    return Check(
-        f"{name}: exponent behind {rate:.3g}",
-        max(0.0, rate + float(slope)),
-        LOGARITHM,
-        f"a logarithm in place of a constant, from margin {FROM:g} on",
+def _against(limit: Limit, found: Settling) -> list[Check]:
+    """The end and the exponent of the flow beside the predicted ones."""
+    end = Check(
+        "direction: distance at its end",
+        float(np.linalg.norm(found.direction - limit.direction)),
+        found.uncertainty,
+        "what an infinite sharpness of the samples' weights would change",
     )
+    exponent = _exponent(limit, found)
+    return [end] if exponent is None else [end, exponent]
 
 
-def _stationary_checks(
-    problem: Problem, run: Trajectory, margins: Float
-) -> tuple[list[Check], str]:
-    """The test of a stationary point at the end of the flow, and what was done in words.
+def _exponent(limit: Limit, found: Settling) -> Check | None:
+    """How far the exponent of the approach stays behind the predicted one; None: not measured.
 
-    No point that a flow is just leaving is stationary: while it turns, nothing is tested.
+    The better of two measurements: along the exact flow, which many directions pass by on their
+    way, and along what follows, where samples that tie weigh otherwise.
     """
-    found = stationarity(problem, run.directions[-1], active=float(margins[-1]) ** -0.5)
-    earlier = int(np.argmax(margins >= 0.1 * margins[-1]))
-    moved = float(np.linalg.norm(run.directions[-1] - run.directions[earlier]))
-    if moved > found.tolerance:
-        return [], (
-            f"at margin {margins[-1]:.3g} the direction of the flow is still turning, by "
-            f"{moved:.1g} in the last decade, so that it was not tested as a stationary point."
-        )
-    reason = "layers still differ by what they did at the start"
-    return [
-        Check(f"stationary point: {name}", value, found.tolerance, reason)
-        for name, value in found.residuals.items()
-    ], "the direction of the flow was tested as a stationary point of the margin problem."
-
-
-def _passing(excess: float, margins: Float, distances: Float) -> tuple[str, ...]:
-    """What is said of a flow that is on its way, and is not compared."""
-    return (
-        f"At margin {margins[-1]:.3g} the flow is {distances[-1]:.3g} from the limit and is only "
-        "passing by the direction it is in: by its own pulls some coefficient outgrows the others "
-        f"as margin^{excess:.2g}. Its exponent was not compared.",
+    if limit.rate is None:
+        return None
+    # By how much it stays behind, and from where on that was measured.
+    behind = []
+    if np.isfinite(found.rate):
+        behind.append((min(limit.rate, 1.0) - found.rate, found.rate_from))
+    margins = _margins(found.run)
+    distances = np.linalg.norm(found.run.directions - limit.direction, axis=1)
+    seen = (margins >= FROM) & (distances > FLOOR * RTOL)
+    if seen.sum() >= 2:
+        slope = np.polyfit(np.log(margins[seen]), np.log(distances[seen]), 1)[0]
+        behind.append((limit.rate + float(slope), float(np.log(FROM))))
+    if not behind:
+        return None
+    least, log_margin = min(behind)
+    return Check(
+        f"direction: exponent behind {limit.rate:.3g}",
+        max(0.0, least),
+        # log m − c in place of a constant takes 1/(log m − c), for c up to half of log m.
+        SAFETY / log_margin,
+        f"a logarithm in place of a constant, from log margin {log_margin:.3g} on",
     )
 
 
-def _notes(limit: Limit, margins: Float, distances: Float) -> tuple[str, ...]:
-    """What the exponent cannot tell."""
-    if limit.rate is None or limit.rate > LOGARITHM:
-        return ()
+def _stationary_checks(problem: Problem, found: Settling) -> list[Check]:
+    """The test of a stationary point at the end of the flow."""
+    tolerance = SAFETY * found.uncertainty
+    certificate = stationarity(problem, found.direction, active=tolerance, tolerance=tolerance)
+    reason = "the direction's uncertainty, twice"
+    return [
+        Check(f"stationary point: {name}", value, tolerance, reason)
+        for name, value in certificate.residuals.items()
+    ]
+
+
+def _still_turning(found: Settling) -> str:
     return (
-        f"The direction converges as margin^−{limit.rate:.3g} only, too slowly for a flow to "
-        f"confirm it: it is {distances[-1]:.3g} from the limit at margin {margins[-1]:.3g}.",
+        f"At log margin {found.log_margins[-1]:.3g} the direction of the flow is still turning, by "
+        f"{found.turned:.1g} while the margin was squared last, so that it was not compared."
     )
