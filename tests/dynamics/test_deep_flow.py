@@ -1,13 +1,18 @@
 """Deep networks at small and tiny scale: plateaus, saddle times and dormant coefficients."""
 
+import importlib
+
 import numpy as np
 import pytest
 
 import limitpoint as lp
+from limitpoint.dynamics.growth_pace import GrowthPace
+
+PARAMETER_FLOW = importlib.import_module("limitpoint.dynamics.parameter_flow")
 
 
-def problem(depth, scale, seed):
-    task, network = lp.examples.zhao_eq7(), lp.Diagonal(depth)
+def problem(depth, scale, seed, network=None):
+    task, network = lp.examples.zhao_eq7(), network or lp.Diagonal(depth)
     return lp.Problem(network, lp.Init.random(network, task, scale, seed=seed), task)
 
 
@@ -99,7 +104,6 @@ def test_times_lag_by_the_power_of_the_depth_less_two():
     assert slope == pytest.approx(1.0, abs=0.1)
 
 
-@pytest.mark.slow
 def test_depth_six_at_a_time_unit_of_1e48():
     given = problem(6, 1e-12, seed=3)
     limit, run = lp.predict(given), lp.flow(given)
@@ -125,3 +129,99 @@ def test_sample_and_parameter_space_agree_where_clocks_are_resolved():
     # 100 times the integrators' tolerance 1e-10.
     np.testing.assert_allclose(sample.coefs, parameter.coefs, rtol=0, atol=1e-8)
     np.testing.assert_allclose(sample.duals, parameter.duals, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("network", "scale"),
+    [
+        (lp.Diagonal(3), 1e-300),
+        (lp.Diagonal(4), 1e-100),
+        (lp.SignedPower(4), 1e-100),
+        (lp.SignedPower(5), 1e-46),
+    ],
+    ids=repr,
+)
+def test_by_its_own_pace_a_flow_takes_no_longer_at_tinier_scales(network, scale):
+    """In time the first did not end in 100 s, the last in 40; oracle: path and limit."""
+    given = problem(None, scale, seed=1, network=network)
+    limit, path = lp.predict(given), lp.saddles(given)
+    run = lp.flow(given, space=lp.ParameterSpace(max_steps=20_000))  # in time, more than 100 000
+    assert run.status is lp.Status.CONVERGED
+    # The flow stops at a misfit of 1e-10; the sensitivity here is below 100.
+    np.testing.assert_allclose(run.coef, limit.coef, rtol=0, atol=1e-8)
+    # 100 times the integrator's tolerance; the lag is of the order of the scale.
+    np.testing.assert_allclose(half_way_times(run, path), predicted_times(path), rtol=1e-8)
+    found, expected = plateaus(given)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-300])
+def test_a_coefficient_that_leaves_and_turns_is_not_passed_over(scale):
+    """It shrinks along a straight line, waits with the others, and would grow with the other sign.
+
+    A step over all of that sees one slope on both sides; the flow then ended 7e-3 from its limit.
+    """
+    rng = np.random.default_rng(305)
+    X = rng.standard_normal((3, 5))
+    y = X[:, 0] * rng.uniform(0.5, 2) + 0.3 * rng.standard_normal(3)
+    task, network = lp.Regression(X, y), lp.Diagonal(3)
+    given = lp.Problem(network, lp.Init.random(network, task, scale=scale, seed=1), task)
+    path = lp.saddles(given)
+    assert any(path.left)
+    run = lp.flow(given)
+    np.testing.assert_allclose(run.coef, lp.predict(given).coef, rtol=0, atol=1e-8)
+    assert run.times[-1] == pytest.approx(path.times[-1] * path.time_unit, rel=1e-8)
+
+
+def test_times_and_ends_are_met_by_another_pace_as_well():
+    given = problem(3, 1e-30, seed=1)
+    path, limit = lp.saddles(given), lp.predict(given)
+    end = path.times[-1] * path.time_unit
+    middle = (path.times[1] + path.times[2]) / 2 * path.time_unit
+    times = np.array([0.0, 1e-40, middle, 2 * end, 100 * end])
+    run = lp.flow(given, times=times)
+    np.testing.assert_array_equal(run.times, times)
+    assert run.status is lp.Status.CONVERGED
+    # Values on a plateau do not depend on when: integrator's tolerance, 100 times.
+    np.testing.assert_allclose(run.coefs[2], path.coefs[1], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(run.coefs[3:], np.tile(limit.coef, (2, 1)), rtol=0, atol=1e-8)
+    early = lp.flow(given, t_end=middle)
+    assert early.status is lp.Status.REACHED_END
+    assert early.times[-1] == middle
+    np.testing.assert_allclose(early.coef, run.coefs[2], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(early.duals[-1], run.duals[2], rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "network", [lp.Diagonal(3), lp.Diagonal(5), lp.SignedPower(3), lp.SignedPower(4)], ids=repr
+)
+def test_by_their_own_pace_flows_are_where_they_are_in_sample_space(network, monkeypatch):
+    """At scales that the mirror map resolves, where time would be the pace."""
+    given = problem(None, 0.3, seed=1, network=network)
+    times = np.array([0.0, 0.1, 1.0, 5.0, 20.0, 200.0])
+    sample = lp.flow(given, times=times, space=lp.SampleSpace())
+    monkeypatch.setattr(PARAMETER_FLOW, "FAR_APART", -np.inf)
+    paced = lp.flow(given, times=times, space=lp.ParameterSpace())
+    # 100 times the integrators' tolerance 1e-10.
+    np.testing.assert_allclose(paced.coefs, sample.coefs, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(paced.duals, sample.duals, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("held", [[0, 0, 0, 0], [1, 0, 0, 1]])
+@pytest.mark.parametrize("network", [lp.Diagonal(4), lp.SignedPower(3)], ids=repr)
+def test_the_jacobian_of_the_pace_is_its_derivative(network, held):
+    given = problem(None, 0.1, seed=1, network=network)
+    growth, task = network.growth_coordinates(given.init), given.regression
+    pace = GrowthPace.of(growth, task.X, task.y, 2.0)
+    pace = GrowthPace(**vars(pace) | {"held": np.array(held, dtype=bool)})
+    rng = np.random.default_rng(0)
+    state = 0.5 * rng.standard_normal(growth.dimension + len(task.y) + 1)
+    step = 1e-6
+    columns = [
+        (pace.velocity(state + change) - pace.velocity(state - change)) / (2 * step)
+        for change in step * np.eye(len(state))
+    ]
+    found = pace.jacobian(state)
+    # Central differences: step² and eps/step, of derivatives of this size.
+    size = np.abs(found).max()
+    np.testing.assert_allclose(found, np.array(columns).T, rtol=0, atol=1e-8 * max(1.0, size))

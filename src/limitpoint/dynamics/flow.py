@@ -119,6 +119,12 @@ def flow(
         or a radial map) or `ParameterSpace()`. A classification has one way only,
         `NormalisedTime(margin=1e6)`.
 
+    Raises
+    ------
+    ScaleNotRepresentable
+        If no end was given and none can be reached: the coefficients start so far above the data
+        that their rounding hides these.
+
     Examples
     --------
     >>> import limitpoint as lp

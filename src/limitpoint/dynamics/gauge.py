@@ -78,8 +78,10 @@ class FitGauge:
         """Distance of Xβ from the best fit, relative to it (to the start if it is zero)."""
         if self.unit == 0.0:
             return 0.0
-        gap = self.target - self.basis.T @ (self.task.X @ coef)
-        return float(np.linalg.norm(gap)) / self.unit
+        with np.errstate(over="ignore", invalid="ignore"):
+            gap = self.target - self.basis.T @ (self.task.X @ coef)
+            misfit = float(np.linalg.norm(gap)) / self.unit
+        return misfit if np.isfinite(misfit) else np.inf  # coefficients have left float64
 
     def rounding(self, noise: Float) -> float:
         """The misfit that errors of this size in the coefficients can cause, on the same scale."""

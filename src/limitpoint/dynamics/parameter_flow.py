@@ -15,7 +15,9 @@ import numpy as np
 from limitpoint.arrays import Float
 from limitpoint.dynamics.fitting import gauged, gauged_task, loss_at, smooth_loss_at
 from limitpoint.dynamics.gauge import FitGauge
+from limitpoint.dynamics.growth_pace import GrowthPace
 from limitpoint.dynamics.integrate import EXPLICIT_SHARE, LARGEST_JACOBIAN, LARGEST_TRIAL, integrate
+from limitpoint.dynamics.steps import Motion
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.networks import GrowthCoordinates, MultilinearNetwork
 from limitpoint.problem import Problem
@@ -23,6 +25,10 @@ from limitpoint.problem import Problem
 __all__ = ["flow_in_parameter_space"]
 
 EPS = float(np.finfo(np.float64).eps)
+# In time each factor e of the rate takes 65 steps as a pole is approached, or left; by its own pace
+# a growth takes about a thousand in all, of which starting again, and again when it is visible. So
+# a growth is followed by its own pace where there are more of these factors than this.
+FAR_APART = 18.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +49,7 @@ class _Chart:
     upper: Float | None = None
     duals: Callable[[Float], Float | None] = lambda states: None
     time_unit: float = 1.0
+    pace: Motion | None = None  # the chart's own, where it suits the flow better than time
 
 
 def flow_in_parameter_space(
@@ -71,6 +78,7 @@ def flow_in_parameter_space(
         rtol=rtol,
         atol=rtol * chart.unit,
         max_steps=max_steps,
+        pace=chart.pace,
     )
     signs, logs = chart.signs_and_logs(found.states)
     return Trajectory.build(
@@ -149,7 +157,26 @@ def _growth_chart(problem: Problem, growth: GrowthCoordinates) -> _Chart:
         upper=growth.upper,
         duals=lambda both: time_unit * (both[..., size:] @ basis.T),
         time_unit=time_unit,
+        pace=_pace(problem, growth, rows, target, largest),
     )
+
+
+def _pace(
+    problem: Problem, growth: GrowthCoordinates, rows: Float, target: Float, largest: float
+) -> GrowthPace | None:
+    """The growth's own pace, where that of what is asleep and of what is visible are far apart.
+
+    A layer x moves at `x^(L−2)`: with two layers all have one rate, and time is as good a pace.
+    """
+    degree = problem.network.degree
+    rates = growth.velocity(np.ones(rows.shape[1]), np.zeros(growth.dimension))
+    asleep = float(np.abs(rates).max(initial=0.0))
+    if degree == 2 or largest == 0.0 or asleep == 0.0:
+        return None
+    visible = growth.log_time_unit + (1 - 2 / degree) * np.log(largest)
+    if visible - np.log(asleep) < FAR_APART:
+        return None
+    return GrowthPace.of(growth, rows, target, problem.regression.loss_factor)
 
 
 def _plain_chart(problem: Problem, rtol: float) -> _Chart:

@@ -46,10 +46,12 @@ def flow_in_sample_space(
         return result
 
     moduli = np.abs(rows)
+    unit = float(np.exp(mirror.log_clock_unit))
 
     def rounding(dual: Float) -> float:
-        # A clock x_iᵀν is rounded by eps·|x_i|ᵀ|ν|, its coefficient by slope times that.
-        noise = at(dual)[1] * (np.abs(dual) @ moduli)
+        # A clock x_iᵀν is rounded by eps·|x_i|ᵀ|ν|, and once more where the map adds it to the
+        # clock of the start, of the size of its unit; its coefficient by slope times that.
+        noise = at(dual)[1] * (np.abs(dual) @ moduli + unit)
         return gauge.rounding(np.finfo(np.float64).eps * noise)
 
     found = integrate(
@@ -62,7 +64,7 @@ def flow_in_sample_space(
         arrived=gauge.arrived,
         t_end=t_end,
         times=times,
-        rtol=max(rtol / max(1.0, float(np.exp(mirror.log_clock_unit))), FINEST_RTOL),
+        rtol=max(rtol / max(1.0, unit), FINEST_RTOL),
         atol=_absolute_tolerance(mirror, rows, target, rtol),
         max_steps=max_steps,
     )

@@ -124,12 +124,14 @@ def certify_mirror_limit(
     largest = float((np.abs(coef) + start).max() or 1.0)
     if isinstance(mirror, CurveMap):
         reached, primal = mirror.clocks_and_potential(coef)
-        with np.errstate(invalid="ignore"):  # what float64 holds as zero may have no clock
-            gap = CLOCK_WEIGHT * np.abs(reached - projected) / (float(np.abs(clocks).max()) or 1.0)
+        unit = float(np.abs(clocks).max()) or 1.0
+        # What float64 holds as zero may have no clock; beside a pole clocks are near its largest.
+        with np.errstate(invalid="ignore", over="ignore"):
+            gap = CLOCK_WEIGHT * (np.abs(reached - projected) / unit)
             if not (gap <= CERTIFICATE_TOLERANCE).all():
                 gap = np.fmin(gap, np.abs(coef - mirror.coefs(projected)) / largest)
             lost = np.where(coef == 0, 0.0, np.abs(coef * (reached - clocks)))
-        terms = np.abs(coef * clocks) + np.abs(primal)
+            terms = np.abs(coef * clocks) + np.abs(primal)
     else:
         gap = np.abs(coef - mirror.coefs(projected)) / largest
         primal, pairing = mirror.potential(coef), coef * clocks

@@ -1,0 +1,190 @@
+"""Steps of an integrator along a path, started again where it fails or loses its place."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.integrate import BDF, DOP853, LSODA, OdeSolver
+from scipy.optimize import brentq
+
+from limitpoint.arrays import Float
+
+__all__ = ["EXPLICIT_SHARE", "FINEST_RTOL", "LARGEST_TRIAL", "Motion", "Steps", "crossing"]
+
+# Coefficients and slopes are cut off here inside the integrator's trial steps only, so that a
+# trial far too long is rejected for its error instead of overflowing.
+LARGEST_TRIAL = 1e150
+# An explicit method whose step is held by stability keeps its error at the tolerance instead of
+# letting it decay: it is given this part of it, so that the misfit can fall below the tolerance.
+EXPLICIT_SHARE = 1e-3
+# After a failure the integrator starts again from the last state, with this part of its last step.
+RESTART_STEP = 1e-3
+MAX_RESTARTS = 100
+# LSODA begins with Adams' method each time it is started. Where a stiff state has come to rest its
+# velocity is rounding, the corrector converges at once, and LSODA never learns that the state is
+# stiff: it goes on with one and the same step for ever. So many of them in a row, equal up to the
+# rounding of the place, tell; SciPy's BDF, implicit from its first step, takes over.
+HELD_STEPS = 200
+EQUAL_STEPS = 1e-9
+# The integrator's place is reset when its steps are shorter than this part of it: five digits are
+# left to tell them apart.
+FINEST_STEP = 1e-11
+# Whether another pace would be better is asked after so many steps: it costs as much as one.
+SAME_PACE = 10
+# The integrators accept no smaller relative tolerance.
+FINEST_RTOL = 1e-13
+EPS = float(np.finfo(np.float64).eps)
+
+
+class Motion(Protocol):
+    """A flow along some path: the time, or one of another pace."""
+
+    @property
+    def has_jacobian(self) -> bool:
+        """Whether there is a Jacobian: not of states too large for one."""
+
+    def velocity(self, state: Float) -> Float:
+        """Of the state along the path."""
+
+    def jacobian(self, state: Float) -> Float:
+        """Of the velocity."""
+
+    def reach(self, state: Float, after: Float) -> float:
+        """How far a step from this state, which led to another, may lead at most."""
+
+    def overrun(self, state: Float) -> float:
+        """Positive where the pace suits no longer."""
+
+    def repaced(self, state: Float) -> "Motion | None":
+        """The same by another pace, where that suits the state better."""
+
+
+class Steps:
+    """The state after each step, and the place on the path.
+
+    Attributes
+    ----------
+    state, place
+        After the last step.
+    before
+        The place before it.
+    """
+
+    def __init__(
+        self, motion: Motion, start: Float, end: float, rtol: float | Float, atol: float | Float
+    ) -> None:
+        self._motion = motion
+        self._end = end
+        self._rtol, self._atol = rtol, atol
+        self._restarts = self._held = self._steps = 0
+        self._is_back = False  # whether the integrator is ahead of the state
+        self._first = 0.0  # the first step that was given to the integrator
+        self._origin = 0.0  # the place from which it counts
+        self.state, self.place, self.before = start, 0.0, 0.0
+        self._solver = self._from(start)
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the end of the path is reached."""
+        return bool(self._solver.status == "finished")
+
+    def advance(self) -> bool:
+        """One step; False where none can be taken."""
+        self._prepare()
+        while True:
+            stride = float(self._solver.step_size or self._first)
+            if 0.0 < stride < FINEST_STEP * float(self._solver.t):
+                # Near a pole steps become too short to be added to the place: count from here anew.
+                self._start_again(stride)
+            with warnings.catch_warnings():
+                # What the integrator has to say ends up in the status.
+                warnings.simplefilter("ignore", UserWarning)
+                self._solver.step()
+            if self._solver.status != "failed" and np.isfinite(self._solver.y).all():
+                break
+            # Long steps on a plateau can end too far beyond it for the integrator to recover.
+            if self._restarts >= MAX_RESTARTS or stride == 0.0:
+                return False
+            self._restarts += 1
+            self._start_again(RESTART_STEP * stride)
+        equal = abs(float(self._solver.step_size) - stride) <= EQUAL_STEPS * stride
+        self._held = self._held + 1 if equal and isinstance(self._solver, LSODA) else 0
+        farthest = self.place + self._motion.reach(self.state, self._solver.y)
+        self.before, self.place = self.place, self._origin + float(self._solver.t)
+        self.state = self._solver.y.copy()
+        if self.place > farthest:
+            self._go_back(farthest)
+        if self._motion.overrun(self.state) > 0:
+            # The rest of the step went by a pace that suited no longer.
+            self._go_back(crossing(self._overrun_at, self.before, self.place))
+        return True
+
+    def states(self, places: Float) -> Float:
+        """The states at places within the last step."""
+        states: Float = self._solver.dense_output()(places - self._origin).T
+        return states
+
+    def _go_back(self, place: float) -> None:
+        """Take only the first part of the last step."""
+        self.place, self.state = place, self.states(np.array([place]))[0]
+        self._is_back = True
+
+    def _overrun_at(self, place: float) -> float:
+        return self._motion.overrun(self.states(np.array([place]))[0])
+
+    def _prepare(self) -> None:
+        """Go on with another integrator or by another pace if need be."""
+        self._steps += 1
+        if self._steps % SAME_PACE == 0 or self._motion.overrun(self.state) > 0:
+            motion = self._motion.repaced(self.state)
+            if motion is not None:
+                self._motion, self._is_back = motion, True
+        if self._is_back:
+            self._start_again(np.inf)
+        if self._held >= HELD_STEPS and self._solver.status == "running":
+            self._start_again(float(self._solver.step_size), stiff=True)
+
+    def _start_again(self, stride: float, *, stiff: bool = False) -> None:
+        """Go on from here with a first step of at most the stride.
+
+        On a plateau the velocity of a stiff state is rounding error times a huge rate: a first step
+        must not take it along farther than an error is tolerated.
+        """
+        allowed = self._atol + self._rtol * np.abs(self.state)
+        with np.errstate(divide="ignore", over="ignore"):
+            own = allowed / np.abs(self._motion.velocity(self.state))
+        self._first = min(stride, float(own.min()))
+        self._origin = self.place
+        self._solver = self._from(self.state, self._first, stiff=stiff)
+        self._held, self._is_back = 0, False
+
+    def _from(
+        self, state: Float, first_step: float | None = None, *, stiff: bool = False
+    ) -> OdeSolver:
+        motion, end = self._motion, max(self._end - self._origin, 0.0)
+        settings: dict[str, Any] = {"first_step": first_step}
+
+        def velocity(_: float, state: Float) -> Float:
+            return motion.velocity(state)
+
+        if not motion.has_jacobian:
+            settings |= {"rtol": EXPLICIT_SHARE * self._rtol, "atol": EXPLICIT_SHARE * self._atol}
+            return DOP853(velocity, 0.0, state, end, **settings)
+        settings |= {"jac": lambda _, state: motion.jacobian(state)}
+        if stiff and np.ndim(self._rtol):
+            # SciPy's BDF knows one relative tolerance only.
+            allowed = self._atol + self._rtol * np.abs(state)
+            return BDF(velocity, 0.0, state, end, rtol=FINEST_RTOL, atol=allowed, **settings)
+        method = BDF if stiff else LSODA
+        return method(velocity, 0.0, state, end, rtol=self._rtol, atol=self._atol, **settings)
+
+
+def crossing(gap: Callable[[float], float], first: float, last: float) -> float:
+    """Where between two places a gap closes that is open at the first."""
+    # Next to an end an interpolant may be on the other side by its own error.
+    if gap(first) >= 0:
+        return first
+    if gap(last) <= 0:
+        return last
+    return float(brentq(gap, first, last, xtol=EPS * last, rtol=4 * EPS))
