@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limitpoint.arrays import Float, as_float_array, as_number, as_positive, as_whole_number
-from limitpoint.dynamics.normalised_flow import flow_in_normalised_time
+from limitpoint.dynamics.normalised_flow import follow_in_normalised_time
 from limitpoint.dynamics.parameter_flow import flow_in_parameter_space
 from limitpoint.dynamics.radial_flow import flow_in_row_space, safe_radial_map
 from limitpoint.dynamics.sample_flow import flow_in_sample_space
@@ -155,9 +155,9 @@ def flow(
                 f"NormalisedTime(margin=1e6); it is {space!r}"
             )
         space = NormalisedTime() if space is None else space
-        return flow_in_normalised_time(
+        return follow_in_normalised_time(
             problem, t_end, recorded, space.margin, space.rtol, space.max_steps
-        )
+        )[0]
     if isinstance(space, NormalisedTime):
         raise LimitpointError(
             "normalised time is for a classification; of a regression space must be "

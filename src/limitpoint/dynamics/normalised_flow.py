@@ -21,7 +21,7 @@ from limitpoint.networks import GrowthCoordinates
 from limitpoint.problem import Problem
 from limitpoint.status import Status
 
-__all__ = ["flow_in_normalised_time", "follow_in_normalised_time"]
+__all__ = ["follow_in_normalised_time"]
 
 # Without requested times the integrator's own steps are kept, at most about this many.
 RECORDS = 500
@@ -42,18 +42,6 @@ STUCK_STEPS = 1000
 SHRUNK_STEPS = 50
 
 
-def flow_in_normalised_time(
-    problem: Problem,
-    t_end: float | None,
-    times: Float | None,
-    margin: float,
-    rtol: float,
-    max_steps: int,
-) -> Trajectory:
-    """Integrate until the smallest margin is as large as asked for, or to an end in true time."""
-    return follow_in_normalised_time(problem, t_end, times, margin, rtol, max_steps)[0]
-
-
 def follow_in_normalised_time(
     problem: Problem,
     t_end: float | None,
@@ -62,7 +50,10 @@ def follow_in_normalised_time(
     rtol: float,
     max_steps: int,
 ) -> tuple[Trajectory, Float]:
-    """The record, and the last state of the chart, from where others may go on."""
+    """Integrate until the smallest margin is as large as asked for, or to an end in true time.
+
+    Returns the record, and the last state of the chart, from where others may go on.
+    """
     task = problem.classification
     if t_end is None and times is None:
         rtol = min(rtol, MARGIN_ERROR / margin)
