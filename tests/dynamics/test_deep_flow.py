@@ -91,6 +91,7 @@ def test_the_error_of_plateaus_falls_with_the_power_of_the_depth(depth, scales):
     assert slope == pytest.approx(depth, abs=0.1)
 
 
+@pytest.mark.slow
 def test_times_lag_by_the_power_of_the_depth_less_two():
     """A coefficient is visible once its clock is within O(1) of its pole, of s^(2−L) in all."""
     scales, lags = (1e-2, 1e-3, 1e-4), []
@@ -131,6 +132,7 @@ def test_sample_and_parameter_space_agree_where_clocks_are_resolved():
     np.testing.assert_allclose(sample.duals, parameter.duals, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("network", "scale"),
     [

@@ -77,6 +77,7 @@ def test_dense_ends_at_the_largest_l2_margin(hidden):
     np.testing.assert_allclose(found.direction, expected, rtol=0, atol=EXACT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [3, 4, 6])
 @pytest.mark.parametrize("seed", range(3))
 def test_deep_networks_end_at_stationary_points(depth, seed):
@@ -110,6 +111,7 @@ def test_between_the_margins_it_is_the_exact_flow():
         np.testing.assert_allclose(found.directions[index], there, rtol=0, atol=2e-5)
 
 
+@pytest.mark.slow
 def test_the_extrapolation_gains_what_it_says():
     """The end moves as 1/κ, the extrapolated one as 1/κ²."""
     problem = problem_of(lp.Diagonal(depth=2), random_task(1, (5, 5)), seed=1)
