@@ -3,6 +3,8 @@
 A block has two curves, one per sign of its clock. On each the position runs through the linear
 stage (`‖H‖ξ`), then through the panels of the table. Beyond the table rates go on as the
 exponentials of the position that they are at its end: exact for powers of the parameters.
+
+The file is long because one curve has three stretches, and every quantity is read on each of them.
 """
 
 from collections.abc import Callable

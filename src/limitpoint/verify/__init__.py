@@ -46,7 +46,8 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
 
     Always runs the exact flow in parameter space, which shares nothing with the prediction; where
     the network has a mirror map also the flow in sample space. Of a classification, the flow in
-    normalised time, whose direction must approach the predicted one with the predicted exponent.
+    normalised time, followed on by `settle`: its direction must end at the predicted one, and
+    approach it with the predicted exponent.
 
     Parameters
     ----------
