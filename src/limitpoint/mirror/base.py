@@ -63,7 +63,7 @@ class MirrorMap(ABC):
         """
 
     @property
-    def log_clock_unit(self) -> float:
+    def log_clock_unit(self) -> float | Float:
         """Logarithm of the size of the clocks relative to their distance from a pole."""
         return 0.0
 
@@ -116,3 +116,12 @@ class MirrorMap(ABC):
     @abstractmethod
     def at_log_scale(self, log_scale: float) -> "MirrorMap":
         """The same direction at another scale."""
+
+    def across(self, log_scales: Float) -> "MirrorMap | None":
+        """The same direction at several scales at once: row k of every array is at scale k.
+
+        Its scale, and what is the same multiple of it for all coefficients, are then columns.
+        None where each scale has a table of its own.
+        """
+        del log_scales
+        return None

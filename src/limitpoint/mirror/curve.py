@@ -56,7 +56,7 @@ class CurveMap(MirrorMap):
 
     @property
     @abstractmethod
-    def log_clock_unit(self) -> float:
+    def log_clock_unit(self) -> float | Float:
         """Logarithm of the unit of the clocks along the curve."""
 
     @abstractmethod
@@ -91,7 +91,7 @@ class CurveMap(MirrorMap):
     @property
     def resolved(self) -> bool:
         """Whether clocks, next to a pole, are resolved beyond the tolerance of a flow."""
-        return self.log_clock_unit <= LONGEST_RESOLVED
+        return bool(np.all(self.log_clock_unit <= LONGEST_RESOLVED))
 
     @property
     def offsets(self) -> Float:
@@ -102,10 +102,11 @@ class CurveMap(MirrorMap):
         return np.ones_like(self.lower)
 
     @property
-    def clock_unit(self) -> float:
+    def clock_unit(self) -> float | Float:
         """Unit of the clocks along the curve; infinite where float64 cannot hold it."""
         with np.errstate(over="ignore", under="ignore"):
-            return float(np.exp(self.log_clock_unit))
+            unit: float | Float = np.exp(self.log_clock_unit)
+        return unit
 
     def evaluate(self, clocks: Float) -> MirrorPoint:
         """`Ψ`, `Ψ'` and `Ψ̂` by way of the positions."""

@@ -45,7 +45,7 @@ class DeepMap(CurveMap):
     """
 
     table: DeepTable
-    log_scale_: float
+    log_scale_: float | Float
 
     @classmethod
     def from_layers(cls, layers: Sequence[Float], log_scale: float) -> "DeepMap":
@@ -55,7 +55,7 @@ class DeepMap(CurveMap):
     @property
     def log_scale(self) -> float:
         """Logarithm of the initialisation's scale."""
-        return self.log_scale_
+        return float(self.log_scale_)
 
     @property
     def degree(self) -> int:
@@ -63,7 +63,7 @@ class DeepMap(CurveMap):
         return self.table.start.depth
 
     @property
-    def log_clock_unit(self) -> float:
+    def log_clock_unit(self) -> float | Float:
         """`s^{2−L}`."""
         return (2 - self.degree) * self.log_scale_
 
@@ -145,8 +145,12 @@ class DeepMap(CurveMap):
 
     def growth_times(self) -> GrowthTimes:
         """The poles of the direction, and their unit `s^{2−L}`."""
-        return replace(self.table.times, unit=self.clock_unit)
+        return replace(self.table.times, unit=float(self.clock_unit))
 
     def at_log_scale(self, log_scale: float) -> "DeepMap":
         """The same direction at another scale; shares the table."""
         return replace(self, log_scale_=float(log_scale))
+
+    def across(self, log_scales: Float) -> "DeepMap":
+        """At several scales at once, one per row."""
+        return replace(self, log_scale_=log_scales[:, None])

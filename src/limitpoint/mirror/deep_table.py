@@ -28,6 +28,8 @@ DEEPEST_MODERATE = 10
 INVERSION_STEPS = 100
 # Newton's method doubles its digits, so after a step this short, relative, the position is exact.
 POSITION_ACCURACY = 1e-9
+# Clocks inverted at once: each takes an array over the nodes of Gauss's rule, a few tens.
+ENTRIES_TOGETHER = 20_000
 # In logarithms the coefficient is convex and piecewise linear up to corners of width 1; from the
 # upper bound below, Newton's method is monotone and needs about five steps.
 LOG_STEPS = 60
@@ -70,7 +72,7 @@ class DeepTable:
         """Where the poles are."""
         return diagonal_growth_times(self._layers, 0.0)
 
-    def layer(self, positions: Float, log_factor: float = 0.0) -> Float:
+    def layer(self, positions: Float, log_factor: float | Float = 0.0) -> Float:
         """The turned smallest layer, v, times `e^log_factor`."""
         tau = self._start + positions
         size = np.abs(tau)
@@ -126,13 +128,19 @@ class DeepTable:
 
     def positions(self, clocks: Float) -> Float:
         """Inverse of `clocks`."""
-        if clocks.ndim > 1:
-            rows = clocks.reshape(-1, clocks.shape[-1])
-            return np.stack([self.positions(row) for row in rows]).reshape(clocks.shape)
+        rows = clocks.reshape(-1, clocks.shape[-1])
+        together = max(1, ENTRIES_TOGETHER // rows.shape[1])
+        blocks = [rows[i : i + together] for i in range(0, len(rows), together)]
+        return np.concatenate([self._inverse(block) for block in blocks]).reshape(clocks.shape)
+
+    def _inverse(self, clocks: Float) -> Float:
+        """By Newton's method on the panels that hold the clocks."""
         nodes = self._nodes
         count = len(nodes) // 2
-        columns = np.arange(len(clocks))
-        left = np.clip((nodes <= clocks).sum(axis=0) - 1, 0, len(nodes) - 2)
+        columns = np.arange(clocks.shape[1])
+        # Row by row: all comparisons at once would be as many arrays as there are nodes.
+        below = np.stack([(nodes <= row).sum(axis=0) for row in clocks])
+        left = np.clip(below - 1, 0, len(nodes) - 2)
         low, high = nodes[left, columns], nodes[left + 1, columns]
         with np.errstate(all="ignore"):
             fraction = np.clip((clocks - low) / (high - low), 0.0, 1.0)

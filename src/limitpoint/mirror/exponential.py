@@ -82,7 +82,7 @@ class ExponentialMap(MirrorMap):
     start: Float
     log_plus: Float
     log_minus: Float
-    log_scale_: float
+    log_scale_: float | Float
     rate: float = 1.0
 
     @classmethod
@@ -127,7 +127,7 @@ class ExponentialMap(MirrorMap):
     @property
     def log_scale(self) -> float:
         """Logarithm of the initialisation's scale."""
-        return self.log_scale_
+        return float(self.log_scale_)
 
     @property
     def degree(self) -> int:
@@ -224,13 +224,17 @@ class ExponentialMap(MirrorMap):
         """The same direction at another scale."""
         return replace(self, log_scale_=float(log_scale))
 
+    def across(self, log_scales: Float) -> "ExponentialMap":
+        """At several scales at once, one per row."""
+        return replace(self, log_scale_=log_scales[:, None])
+
     @cached_property
-    def _at_start(self) -> tuple[Float, Float, float]:
+    def _at_start(self) -> tuple[Float, Float, float | Float]:
         """`log P`, `log M` and the scale itself, at this scale."""
         return (
             self.log_plus + self.log_scale_,
             self.log_minus + self.log_scale_,
-            float(np.exp(self.log_scale_)),
+            np.exp(self.log_scale_),
         )
 
     @cached_property
@@ -244,7 +248,7 @@ class ExponentialMap(MirrorMap):
     @cached_property
     def _start_at_scale(self) -> Float:
         """`s²vw`, by its factors where the direction's own product is beyond float64."""
-        scale = float(np.exp(self.log_scale_))
+        scale = np.exp(self.log_scale_)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             factors = (scale * self.smaller) * (scale * (self.plus + self.minus))
             size = np.abs(self.start)

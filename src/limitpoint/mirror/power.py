@@ -72,7 +72,7 @@ class PowerMap(CurveMap):
     """
 
     degree_: int
-    log_scale_: float
+    log_scale_: float | Float
     straddling: Straddling
     rising: Rising
     sides: Float
@@ -111,7 +111,7 @@ class PowerMap(CurveMap):
     @property
     def log_scale(self) -> float:
         """Logarithm of the initialisation's scale."""
-        return self.log_scale_
+        return float(self.log_scale_)
 
     @property
     def degree(self) -> int:
@@ -119,7 +119,7 @@ class PowerMap(CurveMap):
         return self.degree_
 
     @property
-    def log_clock_unit(self) -> float:
+    def log_clock_unit(self) -> float | Float:
         """Clocks are counted in units of `s^(2−L)`."""
         return (2 - self.degree_) * self.log_scale_
 
@@ -200,12 +200,16 @@ class PowerMap(CurveMap):
         return GrowthTimes(
             t_plus=self._pick(above, np.where(self.sides > 0, one, np.inf), np.inf),
             t_minus=self._pick(below, np.where(self.sides < 0, one, np.inf), np.inf),
-            unit=self.clock_unit,
+            unit=float(self.clock_unit),
         )
 
     def at_log_scale(self, log_scale: float) -> "PowerMap":
         """The same direction at another scale."""
         return replace(self, log_scale_=float(log_scale))
+
+    def across(self, log_scales: Float) -> "PowerMap":
+        """At several scales at once, one per row."""
+        return replace(self, log_scale_=log_scales[:, None])
 
     def _turned(self, values: Float) -> Float:
         """Positions, clocks or coefficients, mirrored where the terms fall."""

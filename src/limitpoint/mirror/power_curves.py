@@ -70,7 +70,7 @@ class Straddling:
         """The same for the falling term, as a distance."""
         return _time(self._log_width - softplus(-self._k * self.start))
 
-    def along(self, positions: Float, log_factor: float) -> CurvePoint:
+    def along(self, positions: Float, log_factor: float | Float) -> CurvePoint:
         """Coefficients times `e^log_factor`, clocks, and their rates."""
         k, depth = self._k, self.depth
         rho = self.start + positions
@@ -127,7 +127,7 @@ class Straddling:
         logs = np.log(2.0) + depth * self._log_balance + depth / k * log_cosh(k * size / 2)
         return np.sign(rho), logs + log_sinh(depth * size / 2)
 
-    def conjugates(self, positions: Float, log_factor: float) -> Float:
+    def conjugates(self, positions: Float, log_factor: float | Float) -> Float:
         """`(m²/L)(cosh ρ cosh(kρ/2)^(2/k) − 1)` times `e^log_factor`."""
         k, rho = self._k, self.start + positions
         growth = log_cosh(rho) + 2 / k * log_cosh(k * rho / 2)
@@ -193,7 +193,7 @@ class Rising:
         k = self.depth - 2
         return _time(-k * self.log_larger - np.log(self.depth * k))
 
-    def along(self, positions: Float, log_factor: float) -> CurvePoint:
+    def along(self, positions: Float, log_factor: float | Float) -> CurvePoint:
         """Coefficients times `e^log_factor`, clocks, and their rates."""
         k, depth = self.depth - 2, self.depth
         behind = self._behind(positions)
@@ -231,7 +231,7 @@ class Rising:
         second = np.log1p(np.exp(-self.depth * self._behind(positions)))
         return np.asarray(self.depth * (self.log_larger + positions) + second)
 
-    def conjugates(self, positions: Float, log_factor: float) -> Float:
+    def conjugates(self, positions: Float, log_factor: float | Float) -> Float:
         """`(x² + y²)/(2L)` times `e^log_factor`."""
         squares = np.exp(2 * (self.log_larger + positions) + log_factor)
         return np.asarray(squares * (1 + np.exp(-2 * self._behind(positions))) / (2 * self.depth))
