@@ -6,7 +6,7 @@ from scipy.linalg import null_space
 from tests.theory.problems import LOG_SCALES, diagonal_problem, gaussian_data, gaussian_problem
 
 import limitpoint as lp
-from limitpoint.theory.certificate import certify_mirror_limit
+from limitpoint.theory.certificate import certify_mirror_limits
 
 # A thousand times the tolerance of a certificate.
 NUDGE = 1e-6
@@ -21,7 +21,8 @@ def solved(request):
 def certify(problem, coef, clocks, *, y=None, in_range=True):
     task = problem.task if y is None else lp.Regression(problem.task.X, y)
     mirror = problem.network.mirror_map(problem.init)
-    return certify_mirror_limit(task, mirror, np.asarray(coef), np.asarray(clocks), in_range)
+    rows = np.asarray(coef)[None], np.asarray(clocks)[None]
+    return certify_mirror_limits(task, mirror, *rows, in_range)[0]
 
 
 def start_of(problem):

@@ -41,8 +41,9 @@ class Theorem:
         The limit of a problem; None for all but a limit.
     task
         The kind of task that it is about.
-    warm_starts
-        Whether `limit` takes a second argument, what predictions at other scales have left.
+    path
+        The limits of a problem at several finite scales, given by their logarithms, faster than one
+        by one; None where there is no such way. Its conditions hold at all of them or at none.
     """
 
     id: str
@@ -51,8 +52,8 @@ class Theorem:
     concludes: str
     rank: int
     conditions: Callable[[Problem], Sequence[Condition]]
-    limit: Callable[..., Limit] | None = None
-    warm_starts: bool = False
+    limit: Callable[[Problem], Limit] | None = None
+    path: Callable[[Problem, Sequence[float]], list[Limit]] | None = None
     task: type[Task] = Regression
 
     def check(self, problem: Problem) -> tuple[Condition, ...]:

@@ -20,7 +20,7 @@ from limitpoint.tasks import Regression
 
 __all__ = [
     "Certificate",
-    "certify_mirror_limit",
+    "certify_mirror_limits",
     "certify_weighted_least_norm",
     "fit_residuals",
     "relative",
@@ -89,15 +89,15 @@ class Certificate:
         return to_html(repr(self))
 
 
-def certify_mirror_limit(
+def certify_mirror_limits(
     task: Regression,
     mirror: MirrorMap,
-    coef: Float,
+    coefs: Float,
     clocks: Float,
     in_range: bool,
     basis: Float | None = None,
-) -> Certificate:
-    """Check that `coef` minimises `Σ Q_i(β_i)` among the best fits of the data.
+) -> list[Certificate]:
+    """Check of each row of `coefs` that it minimises `Σ Q_i(β_i)` among the best fits of the data.
 
     The conditions, with `ξ = Q'(β)` the clocks:
 
@@ -109,42 +109,50 @@ def certify_mirror_limit(
     - duality gap: `Σ (Q_i(β_i) + Ψ̂_i(ξ_i) − β_iξ_i) = 0` (Fenchel–Young), relative to the sum of
       the moduli of the terms; for maps with poles its first-order form `Σ |β_i (Q_i'(β_i) − ξ_i)|`.
 
-    `basis` are orthonormal columns spanning the row space of X, if the caller has them already.
+    The map may be one for all rows or have one scale for each (`MirrorMap.across`). `basis` are
+    orthonormal columns spanning the row space of X, if the caller has them already.
     """
-    start = START_WEIGHT * np.abs(mirror.start_coefs())
+    begun = np.abs(mirror.start_coefs())
+    start = START_WEIGHT * begun
     movable = task.X * (mirror.lower < mirror.upper)
-    # Coefficients on a curve are polished after their positions are found: no allowance, unless
-    # the data are as good as zero beside the start.
-    moduli = np.abs(task.X) @ start / START_WEIGHT
-    visible = _norm(task.y) > EPS * _norm(moduli)
-    allowed = np.zeros_like(start) if isinstance(mirror, CurveMap) and visible else start
-    fit = fit_residuals(task, movable, coef, allowed, in_range)
-    basis = row_space(movable) if basis is None else basis
-    projected = basis @ (basis.T @ clocks)
-    largest = float((np.abs(coef) + start).max() or 1.0)
+    allowed = start
     if isinstance(mirror, CurveMap):
-        reached, primal = mirror.clocks_and_potential(coef)
-        unit = float(np.abs(clocks).max()) or 1.0
+        # Coefficients on a curve are polished after their positions are found: no allowance,
+        # unless the data are as good as zero beside the start.
+        visible = _norm(task.y) > EPS * _norms(begun @ np.abs(task.X).T)
+        allowed = np.where(visible[..., None], 0.0, start)
+    fit, misfits, sizes = _fits(task, movable, coefs, allowed, in_range)
+    basis = row_space(movable) if basis is None else basis
+    projected = (clocks @ basis) @ basis.T
+    largest = _or_one((np.abs(coefs) + start).max(axis=-1, keepdims=True))
+    if isinstance(mirror, CurveMap):
+        reached, primal = mirror.clocks_and_potential(coefs)
+        unit = _or_one(np.abs(clocks).max(axis=-1, keepdims=True))
         # What float64 holds as zero may have no clock; beside a pole clocks are near its largest.
         with np.errstate(invalid="ignore", over="ignore"):
             gap = CLOCK_WEIGHT * (np.abs(reached - projected) / unit)
             if not (gap <= CERTIFICATE_TOLERANCE).all():
-                gap = np.fmin(gap, np.abs(coef - mirror.coefs(projected)) / largest)
-            lost = np.where(coef == 0, 0.0, np.abs(coef * (reached - clocks)))
-            terms = np.abs(coef * clocks) + np.abs(primal)
+                gap = np.fmin(gap, np.abs(coefs - mirror.coefs(projected)) / largest)
+            lost = np.where(coefs == 0, 0.0, np.abs(coefs * (reached - clocks)))
+            terms = np.abs(coefs * clocks) + np.abs(primal)
     else:
-        gap = np.abs(coef - mirror.coefs(projected)) / largest
-        primal, pairing = mirror.potential(coef), coef * clocks
+        gap = np.abs(coefs - mirror.coefs(projected)) / largest
+        primal, pairing = mirror.potential(coefs), coefs * clocks
         conjugate = mirror.evaluate(clocks).conjugates
         lost = np.abs(primal + conjugate - pairing)
         terms = np.abs(primal) + np.abs(conjugate) + np.abs(pairing)
-    return Certificate(
-        {
-            **fit,
-            "stationarity": float(np.nan_to_num(gap, nan=np.inf).max()),
-            "duality gap": relative(float(lost.sum()), float(terms.sum())),
-        }
-    )
+    gaps = np.nan_to_num(gap, nan=np.inf).max(axis=-1)
+    lost, terms = lost.sum(axis=-1), terms.sum(axis=-1)
+    return [
+        Certificate(
+            {
+                fit: relative(float(misfits[k]), float(sizes[k])),
+                "stationarity": float(gaps[k]),
+                "duality gap": relative(float(lost[k]), float(terms[k])),
+            }
+        )
+        for k in range(len(coefs))
+    ]
 
 
 def certify_weighted_least_norm(
@@ -182,6 +190,18 @@ def fit_residuals(
     return {"normal equations": relative(force, steepest * size)}
 
 
+def _fits(
+    task: Regression, movable: Float, coefs: Float, start: Float, in_range: bool
+) -> tuple[str, Float, Float]:
+    """The same of each row: the name of the condition, the misfits, what they are relative to."""
+    sizes = _norm(task.y) + _norms((np.abs(coefs) + start) @ np.abs(task.X).T)
+    residuals = task.y - coefs @ task.X.T
+    if in_range:
+        return "feasibility", _norms(residuals), sizes
+    steepest = float(np.linalg.norm(movable, 2))
+    return "normal equations", _norms(residuals @ movable), steepest * sizes
+
+
 def row_space(X: Float) -> Float:
     """Orthonormal columns spanning the row space of X, by pivoted QR."""
     basis, triangle, _ = qr(X.T, mode="economic", pivoting=True)
@@ -193,6 +213,16 @@ def row_space(X: Float) -> Float:
 
 def _norm(vector: Float) -> float:
     return float(np.linalg.norm(vector))
+
+
+def _norms(rows: Float) -> Float:
+    """Of each row; of a vector its own."""
+    return np.asarray(np.linalg.norm(rows, axis=-1))
+
+
+def _or_one(sizes: Float) -> Float:
+    """One in place of zero."""
+    return np.where(sizes == 0.0, 1.0, sizes)
 
 
 def relative(value: float, scale: float) -> float:

@@ -73,12 +73,29 @@ class Reduction:
         inner = Init(layers, log_scale=init.log_scale)
         return cls(problem, form, Problem(Diagonal(len(layers)), inner, data))
 
+    def at_log_scale(self, log_scale: float) -> "Reduction":
+        """The same at another scale."""
+        problem, diagonal = (
+            replace(here, init=here.init.at_scale(log_scale=log_scale))
+            for here in (self.problem, self.diagonal)
+        )
+        return Reduction(problem, self.form, diagonal)
+
     def inner_limit(self) -> Limit | None:
         """The limit of the diagonal network, by the strongest theorem that covers it."""
         theorem = strongest(self.diagonal)
         if theorem is None or theorem.limit is None:
             return None
         return theorem.limit(self.diagonal)
+
+    def limits(
+        self, inner: Sequence[Limit], log_scales: Sequence[float], theorem: Theorem
+    ) -> list[Limit]:
+        """The limits of the problem at several scales from those of the diagonal network."""
+        return [
+            self.at_log_scale(log_scale).limit(limit, theorem)
+            for log_scale, limit in zip(log_scales, inner, strict=True)
+        ]
 
     def limit(self, inner: Limit, theorem: Theorem) -> Limit:
         """The limit of the problem from that of the diagonal network.
@@ -290,6 +307,17 @@ def _limit(problem: Problem) -> Limit:
     return reduction.limit(inner, DIAGONAL_FORM)
 
 
+def _path(problem: Problem, log_scales: Sequence[float]) -> list[Limit]:
+    reduction = reduction_of(problem)
+    assert reduction is not None, "a condition of the theorem"
+    within = strongest(reduction.diagonal)
+    assert within is not None, "a condition of the theorem"
+    if within.path is None:
+        return [_limit(reduction.at_log_scale(log_scale).problem) for log_scale in log_scales]
+    inner = within.path(reduction.diagonal, log_scales)
+    return reduction.limits(inner, log_scales, DIAGONAL_FORM)
+
+
 DIAGONAL_FORM = register(
     Theorem(
         id="limitpoint.diagonal_form",
@@ -313,5 +341,6 @@ DIAGONAL_FORM = register(
         rank=9,
         conditions=_conditions,
         limit=_limit,
+        path=_path,
     )
 )

@@ -1,5 +1,6 @@
 """Guess the solution at the next scale from those at the last few."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -21,9 +22,8 @@ def extrapolate(places: Sequence[float], values: Sequence[Float], place: float) 
     >>> extrapolate([1.0, 2.0, 3.0], squares, 4.0).tolist()
     [16.0]
     """
-    nodes = np.asarray(places)
-    total = np.zeros_like(values[0])
-    for i, value in enumerate(values):
-        others = np.delete(nodes, i)
-        total = total + value * float(np.prod((place - others) / (nodes[i] - others)))
-    return total
+    weights = [
+        math.prod((place - other) / (node - other) for j, other in enumerate(places) if j != i)
+        for i, node in enumerate(places)
+    ]
+    return np.asarray(weights) @ np.stack(values)

@@ -15,7 +15,7 @@ from limitpoint.tasks import Regression
 from limitpoint.theory.atlas import Condition, Theorem, register
 from limitpoint.theory.conditions import own_clocks
 from limitpoint.theory.limit import Limit
-from limitpoint.theory.mirror_limit import WarmStart, mirror_limit
+from limitpoint.theory.mirror_limit import mirror_limit, mirror_path
 from limitpoint.theory.whitening import whiten
 
 # The interior margin is a linear program solved to about 1e-9 (HiGHS); below a thousand times
@@ -72,8 +72,12 @@ def interior_margin(task: Regression, mirror: MirrorMap) -> float:
     return float(result.x[n]) if result.success else -np.inf
 
 
-def _limit(problem: Problem, warm: WarmStart | None = None) -> Limit:
-    return mirror_limit(problem, HALF_LINES, warm)
+def _limit(problem: Problem) -> Limit:
+    return mirror_limit(problem, HALF_LINES)
+
+
+def _path(problem: Problem, log_scales: Sequence[float]) -> list[Limit]:
+    return mirror_path(problem, HALF_LINES, log_scales)
 
 
 HALF_LINES = register(
@@ -95,6 +99,6 @@ HALF_LINES = register(
         rank=5,
         conditions=_conditions,
         limit=_limit,
-        warm_starts=True,
+        path=_path,
     )
 )

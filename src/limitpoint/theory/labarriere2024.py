@@ -6,7 +6,7 @@ from limitpoint.problem import Problem
 from limitpoint.theory.atlas import Condition, Theorem, register
 from limitpoint.theory.conditions import finite_scale, is_diagonal, smallest_layer_is_unique
 from limitpoint.theory.limit import Limit
-from limitpoint.theory.mirror_limit import WarmStart, mirror_limit
+from limitpoint.theory.mirror_limit import mirror_limit, mirror_path
 
 CITATION = "Labarrière et al. (2024), Optimization insights into deep diagonal linear networks"
 
@@ -18,8 +18,12 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
     return (network, finite_scale(problem), smallest_layer_is_unique(problem))
 
 
-def _limit(problem: Problem, warm: WarmStart | None = None) -> Limit:
-    return mirror_limit(problem, THEOREM_1, warm)
+def _limit(problem: Problem) -> Limit:
+    return mirror_limit(problem, THEOREM_1)
+
+
+def _path(problem: Problem, log_scales: Sequence[float]) -> list[Limit]:
+    return mirror_path(problem, THEOREM_1, log_scales)
 
 
 THEOREM_1 = register(
@@ -38,7 +42,7 @@ THEOREM_1 = register(
         rank=20,
         conditions=_conditions,
         limit=_limit,
-        warm_starts=True,
+        path=_path,
     )
 )
 

@@ -1,9 +1,11 @@
-"""The limit of any network with a mirror map, at any finite scale."""
+"""The limits of any network with a mirror map, at any finite scales."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
 from limitpoint.mirror import CurveMap, MirrorMap
@@ -11,7 +13,7 @@ from limitpoint.problem import Problem
 from limitpoint.status import Status
 from limitpoint.tasks import Regression
 from limitpoint.theory.atlas import Theorem
-from limitpoint.theory.certificate import certify_mirror_limit, row_space
+from limitpoint.theory.certificate import certify_mirror_limits, row_space
 from limitpoint.theory.extrapolation import POINTS_KEPT
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.newton import DualSolution, solve_dual
@@ -19,61 +21,96 @@ from limitpoint.theory.position_newton import CurveSolution, solve_on_curves
 from limitpoint.theory.shifted_hessian import solve_shifted
 from limitpoint.theory.whitening import Whitened, whiten
 
-__all__ = ["WarmStart", "mirror_limit", "mirror_limit_of"]
+__all__ = ["mirror_limit", "mirror_limit_of", "mirror_path"]
 
 
-class WarmStart:
-    """What predictions for one problem at several scales can share.
+def mirror_limit(problem: Problem, theorem: Theorem) -> Limit:
+    """`argmin Σ Q_i(β_i)` among the best fits, by Newton's method; exact."""
+    return mirror_limit_of(problem.regression, _mirror_map(problem), theorem)
 
-    The table of the mirror map, the singular value decomposition of the data, and the solutions at
-    the last few scales.
+
+def mirror_limit_of(task: Regression, mirror: MirrorMap, theorem: Theorem) -> Limit:
+    """The same for a mirror map; a coefficient that can never move is left out of the fit."""
+    solver = _Solver(task, mirror, theorem)
+    return solver.limits(mirror, [solver.solve(mirror)])[0]
+
+
+def mirror_path(problem: Problem, theorem: Theorem, log_scales: Sequence[float]) -> list[Limit]:
+    """The limits at several scales, in this order, each solved from those before.
+
+    What the answers are made of (logarithms, potentials, certificates) is computed for all scales
+    at once, where the mirror map allows it: most of its cost for one scale is that of the calls.
     """
+    mirror = _mirror_map(problem)
+    solver = _Solver(problem.regression, mirror, theorem)
+    together = mirror.across(np.array(log_scales))
+    if together is not None:
+        found = [solver.solve(mirror.at_log_scale(log_scale)) for log_scale in log_scales]
+        return solver.limits(together, found)
+    limits = []
+    for log_scale in log_scales:
+        here = mirror.at_log_scale(log_scale)
+        limits += solver.limits(here, [solver.solve(here)])
+    return limits
 
-    def __init__(self) -> None:
-        self._mirror: MirrorMap | None = None
-        self._data: Whitened | None = None
-        self._basis: Float | None = None
+
+def _mirror_map(problem: Problem) -> MirrorMap:
+    mirror = problem.network.mirror_map(problem.init)
+    if mirror is None:
+        raise TypeError(f"{problem.network} has no mirror map")
+    return mirror
+
+
+class _Solver:
+    """What the limits of one problem share: its data, their row space, the last few solutions."""
+
+    def __init__(self, task: Regression, mirror: MirrorMap, theorem: Theorem) -> None:
+        self._task, self._theorem = task, theorem
+        movable = task.X * (mirror.lower < mirror.upper)
+        data = whiten(movable, task.y)
+        # A column of zeros leaves roundings in the rows, and the coefficient that stays at its
+        # start there, however large, would make a misfit of them.
+        self._data = replace(data, rows=data.rows * movable.any(axis=0))
+        self._basis = row_space(movable)
         self._curves: list[CurveSolution] = []
         self._duals: list[DualSolution] = []
 
-    def mirror_map(self, problem: Problem) -> MirrorMap:
-        """The mirror map at the problem's scale."""
-        if self._mirror is None:
-            mirror = problem.network.mirror_map(problem.init)
-            if mirror is None:
-                raise TypeError(f"{problem.network} has no mirror map")
-            self._mirror = mirror
-        if self._mirror.log_scale != problem.init.log_scale:
-            self._mirror = self._mirror.at_log_scale(problem.init.log_scale)
-        return self._mirror
-
-    def whiten(self, task: Regression, mirror: MirrorMap) -> Whitened:
-        """The data, without the coefficients that can never move."""
-        if self._data is None:
-            movable = task.X * (mirror.lower < mirror.upper)
-            data = whiten(movable, task.y)
-            # A column of zeros leaves roundings in the rows, and the coefficient that stays at its
-            # start there, however large, would make a misfit of them.
-            self._data = replace(data, rows=data.rows * movable.any(axis=0))
-        return self._data
-
-    def row_space(self, task: Regression, mirror: MirrorMap) -> Float:
-        """A basis of it, for the certificate."""
-        if self._basis is None:
-            self._basis = row_space(task.X * (mirror.lower < mirror.upper))
-        return self._basis
-
-    def solve_on_curves(self, mirror: CurveMap, data: Whitened) -> CurveSolution:
-        """From the last solutions, if there are some."""
-        found = solve_on_curves(mirror, data, self._curves)
-        self._curves = _latest(self._curves, found)
-        return found
-
-    def solve_dual(self, mirror: MirrorMap, data: Whitened) -> DualSolution:
-        """From the last solutions, if there are some."""
-        found = solve_dual(mirror, data, self._duals)
+    def solve(self, mirror: MirrorMap) -> CurveSolution | DualSolution:
+        """By the method that suits the map, from the last solutions if there are some."""
+        if isinstance(mirror, CurveMap):
+            on_curves = solve_on_curves(mirror, self._data, self._curves)
+            self._curves = _latest(self._curves, on_curves)
+            return on_curves
+        found = solve_dual(mirror, self._data, self._duals)
         self._duals = _latest(self._duals, found)
         return found
+
+    def limits(
+        self, mirror: MirrorMap, found: Sequence[CurveSolution | DualSolution]
+    ) -> list[Limit]:
+        """Solutions with all that a limit is made of; the map is at the scale of each row."""
+        answers = _answers(mirror, found, self._data)
+        data = self._data
+        certificates = certify_mirror_limits(
+            self._task, mirror, answers.coefs, answers.clocks, data.in_range, self._basis
+        )
+        reached = Status.CONVERGED if data.in_range else Status.LEAST_SQUARES
+        return [
+            Limit(
+                coef=answers.coefs[k],
+                signs=answers.signs[k],
+                log_abs_coef=answers.logs[k],
+                clocks=answers.clocks[k],
+                dual=data.sample_dual(answers.duals[k]),
+                theorem=self._theorem,
+                # Q = βξ − Ψ̂ where ξ = Q'(β)
+                potential=float(answers.coefs[k] @ answers.clocks[k] - answers.conjugates[k].sum()),
+                certificate=certificate,
+                status=reached if certificate.ok else Status.NOT_CERTIFIED,
+                iterations=found[k].iterations,
+            )
+            for k, certificate in enumerate(certificates)
+        ]
 
 
 Solution = TypeVar("Solution", CurveSolution, DualSolution)
@@ -88,82 +125,58 @@ def _latest(kept: list[Solution], found: Solution) -> list[Solution]:
     return kept[-POINTS_KEPT:]
 
 
-def mirror_limit(problem: Problem, theorem: Theorem, warm: WarmStart | None = None) -> Limit:
-    """`argmin Σ Q_i(β_i)` among the best fits, by Newton's method; exact."""
-    warm = warm or WarmStart()
-    return mirror_limit_of(problem.regression, warm.mirror_map(problem), theorem, warm)
-
-
-def mirror_limit_of(
-    task: Regression, mirror: MirrorMap, theorem: Theorem, warm: WarmStart | None = None
-) -> Limit:
-    """The same for a mirror map; a coefficient that can never move is left out of the fit."""
-    warm = warm or WarmStart()
-    data = warm.whiten(task, mirror)
-    found = _solve(mirror, data, warm)
-    certificate = certify_mirror_limit(
-        task, mirror, found.coef, found.clocks, data.in_range, warm.row_space(task, mirror)
-    )
-    reached = Status.CONVERGED if data.in_range else Status.LEAST_SQUARES
-    return Limit(
-        coef=found.coef,
-        signs=found.signs,
-        log_abs_coef=found.logs,
-        clocks=found.clocks,
-        dual=data.sample_dual(found.dual),
-        theorem=theorem,
-        # Q = βξ − Ψ̂ where ξ = Q'(β)
-        potential=float(found.coef @ found.clocks - found.conjugates.sum()),
-        certificate=certificate,
-        status=reached if certificate.ok else Status.NOT_CERTIFIED,
-        iterations=found.iterations,
-    )
-
-
 @dataclass(frozen=True, eq=False)
-class _Found:
-    coef: Float
+class _Answers:
+    """One row for each scale."""
+
+    coefs: Float
     signs: Float
     logs: Float
     clocks: Float
     conjugates: Float
-    dual: Float
-    iterations: int
+    duals: Float
 
 
-def _solve(mirror: MirrorMap, data: Whitened, warm: WarmStart) -> _Found:
-    """By the solver that suits the map."""
+def _answers(
+    mirror: MirrorMap, found: Sequence[CurveSolution | DualSolution], data: Whitened
+) -> _Answers:
+    duals = np.stack([solution.dual for solution in found])
     if isinstance(mirror, CurveMap):
-        at = warm.solve_on_curves(mirror, data)
-        signs, logs = mirror.signs_and_logs_at(at.positions)
-        # Where float64 holds the coefficient, which was polished, it has the last word.
-        held = np.abs(at.coefs) >= np.finfo(np.float64).tiny
-        with np.errstate(divide="ignore"):
-            signs = np.where(held, np.sign(at.coefs), signs)
-            logs = np.where(held, np.log(np.abs(at.coefs)), logs)
-        return _Found(
-            coef=at.coefs,
-            signs=signs,
-            logs=logs,
-            clocks=mirror.clock_unit * at.clocks,
-            conjugates=mirror.conjugates_at(at.positions),
-            dual=mirror.clock_unit * at.dual,
-            iterations=at.iterations,
-        )
-    solution = warm.solve_dual(mirror, data)
+        return _on_curves(mirror, [at for at in found if isinstance(at, CurveSolution)], duals)
     # From the whitened dual rather than as Xᵀν: no product with an ill-conditioned X.
-    clocks = solution.dual @ data.rows
-    coef, slopes, conjugates = mirror.evaluate(clocks)
+    clocks = duals @ data.rows
+    coefs, slopes, conjugates = mirror.evaluate(clocks)
     signs, logs = mirror.signs_and_logs(clocks)
-    better = _fitted(mirror, coef, slopes, data)
-    changed = better != coef
+    better = _fitted(mirror, coefs, slopes, data)
+    signs, logs = _of_those(better, better != coefs, signs, logs)
+    return _Answers(better, signs, logs, clocks, conjugates, duals)
+
+
+def _on_curves(mirror: CurveMap, found: Sequence[CurveSolution], duals: Float) -> _Answers:
+    positions = np.stack([at.positions for at in found])
+    coefs = np.stack([at.coefs for at in found])
+    signs, logs = mirror.signs_and_logs_at(positions)
+    # Where float64 holds the coefficient, which was polished, it has the last word.
+    held = np.abs(coefs) >= np.finfo(np.float64).tiny
+    signs, logs = _of_those(coefs, held, signs, logs)
+    return _Answers(
+        coefs=coefs,
+        signs=signs,
+        logs=logs,
+        clocks=mirror.clock_unit * np.stack([at.clocks for at in found]),
+        conjugates=mirror.conjugates_at(positions),
+        duals=mirror.clock_unit * duals,
+    )
+
+
+def _of_those(coefs: Float, those: NDArray[np.bool_], signs: Float, logs: Float) -> tuple[Float, Float]:
+    """Signs and logarithms of those coefficients themselves, and of the others as given."""
     with np.errstate(divide="ignore"):
-        signs = np.where(changed, np.sign(better), signs)
-        logs = np.where(changed, np.log(np.abs(better)), logs)
-    return _Found(better, signs, logs, clocks, conjugates, solution.dual, solution.iterations)
+        own = np.log(np.abs(coefs))
+    return np.where(those, np.sign(coefs), signs), np.where(those, own, logs)
 
 
-def _fitted(mirror: MirrorMap, coef: Float, slopes: Float, data: Whitened) -> Float:
+def _fitted(mirror: MirrorMap, coefs: Float, slopes: Float, data: Whitened) -> Float:
     """The last step of Newton's method, for the coefficients rather than for the dual.
 
     From a start far larger than the data a clock holds its coefficient to rounding of the start
@@ -172,13 +185,16 @@ def _fitted(mirror: MirrorMap, coef: Float, slopes: Float, data: Whitened) -> Fl
     there is, and its rounding is nothing.
     """
     if not data.target.any():
-        return coef
+        return coefs
     with np.errstate(all="ignore"):
-        gap = data.target - data.rows @ coef
-        toward = solve_shifted(data.rows, slopes, gap)
-        if toward is None:
-            return coef
-        better = coef + slopes * (toward @ data.rows)
-        better = np.where((mirror.lower < better) & (better < mirror.upper), better, coef)
-        left = data.target - data.rows @ better
-    return better if left @ left < gap @ gap else coef
+        gaps = data.target - coefs @ data.rows.T
+        steps = np.zeros_like(coefs)
+        for k, gap in enumerate(gaps):
+            toward = solve_shifted(data.rows, slopes[k], gap)
+            if toward is not None:
+                steps[k] = slopes[k] * (toward @ data.rows)
+        better = coefs + steps
+        better = np.where((mirror.lower < better) & (better < mirror.upper), better, coefs)
+        left = data.target - better @ data.rows.T
+        improved = (left * left).sum(axis=1) < (gaps * gaps).sum(axis=1)
+    return np.where(improved[:, None], better, coefs)

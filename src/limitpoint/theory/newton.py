@@ -136,7 +136,7 @@ class _Newton:
     def __init__(self, data: Whitened) -> None:
         self.rows = data.rows
         # A column of zeros moves nothing: the size of its coefficient must not count.
-        self.seen = data.rows.any(axis=0)
+        self.seen = data.seen
         self.target = data.target
         self.target_norm = float(np.linalg.norm(data.target))
         self.iterations = 0

@@ -8,7 +8,7 @@ from limitpoint.problem import Problem
 from limitpoint.theory.atlas import Condition, Theorem, register
 from limitpoint.theory.conditions import listed, own_clocks
 from limitpoint.theory.limit import Limit
-from limitpoint.theory.mirror_limit import WarmStart, mirror_limit
+from limitpoint.theory.mirror_limit import mirror_limit, mirror_path
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
@@ -24,8 +24,12 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
     )
 
 
-def _limit(problem: Problem, warm: WarmStart | None = None) -> Limit:
-    return mirror_limit(problem, OWN_CLOCKS, warm)
+def _limit(problem: Problem) -> Limit:
+    return mirror_limit(problem, OWN_CLOCKS)
+
+
+def _path(problem: Problem, log_scales: Sequence[float]) -> list[Limit]:
+    return mirror_path(problem, OWN_CLOCKS, log_scales)
 
 
 OWN_CLOCKS = register(
@@ -48,6 +52,6 @@ OWN_CLOCKS = register(
         rank=8,
         conditions=_conditions,
         limit=_limit,
-        warm_starts=True,
+        path=_path,
     )
 )

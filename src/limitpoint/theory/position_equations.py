@@ -66,7 +66,7 @@ class Equations:
         self.offsets = mirror.offsets
         # A column of zeros moves nothing: its coefficient stays at its start and has no part in the
         # equations, nor in the size that rounding is relative to.
-        self.seen = data.rows.any(axis=0)
+        self.seen = data.seen
         samples, features = self.rows.shape
         self.zeros = np.zeros(features), np.zeros(samples)
         self.start = mirror.along(self.zeros[0]).coefs

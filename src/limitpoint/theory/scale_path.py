@@ -1,5 +1,6 @@
 """The limit as a function of the scale of the initialisation."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,9 +13,8 @@ from limitpoint.arrays import Float, read_only
 from limitpoint.display import number, table, to_html, to_text
 from limitpoint.errors import InitError
 from limitpoint.problem import Problem
-from limitpoint.theory.atlas import Theorem, theorems
+from limitpoint.theory.diagonal_form import strongest
 from limitpoint.theory.limit import Limit
-from limitpoint.theory.mirror_limit import WarmStart
 from limitpoint.theory.predict import predict
 
 __all__ = ["LimitPath", "predict_path"]
@@ -123,30 +123,24 @@ def predict_path(problem: Problem, scales: ArrayLike) -> LimitPath:
     [[0.0, 0.5], [0.0, 0.5], [0.1809, 0.4096], [0.2, 0.4]]
     """
     values = _checked(scales)
-    limits: dict[int, Limit] = {}
-    warm = WarmStart()
-    chosen: Theorem | None = None
     # Downwards: at large scales the problem is close to linear.
-    for i in sorted(range(len(values)), key=lambda i: -values[i]):
-        here = replace(problem, init=problem.init.at_scale(float(values[i])))
-        if chosen is None and here.init.is_finite:
-            chosen = _warm_theorem(here)
-        if chosen is not None and chosen.limit is not None and here.init.is_finite:
-            limits[i] = chosen.limit(here, warm)
-        else:
-            limits[i] = predict(here)
+    order = np.argsort(-values, kind="stable")
+    inside = [i for i in order if 0.0 < values[i] < math.inf]
+    limits: dict[int, Limit] = {}
+    if inside:
+        first = _at(problem, values[inside[0]])
+        theorem = strongest(first)
+        if theorem is not None and theorem.path is not None:
+            found = theorem.path(first, [math.log(values[i]) for i in inside])
+            limits.update(zip(inside, found, strict=True))
+    for i in order:
+        if i not in limits:
+            limits[i] = predict(_at(problem, values[i]))
     return LimitPath(values, tuple(limits[i] for i in range(len(values))))
 
 
-def _warm_theorem(problem: Problem) -> Theorem | None:
-    """The strongest theorem that applies, if it takes warm starts.
-
-    Of the conditions only that on the scale depends on it, so it applies at every finite scale.
-    """
-    for theorem in theorems():
-        if theorem.limit is not None and theorem.holds(problem):
-            return theorem if theorem.warm_starts else None
-    return None
+def _at(problem: Problem, scale: float) -> Problem:
+    return replace(problem, init=problem.init.at_scale(float(scale)))
 
 
 def _checked(scales: ArrayLike) -> Float:

@@ -1,8 +1,10 @@
 """Rows of the data made orthonormal: same constraint, no conditioning of the rows left."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
 
@@ -27,6 +29,11 @@ class Whitened:
     left: Float
     singular_values: Float
     in_range: bool
+
+    @cached_property
+    def seen(self) -> NDArray[np.bool_]:
+        """Which columns are not all zero: the others move nothing, whatever their coefficients."""
+        return np.asarray(self.rows.any(axis=0))
 
     def sample_dual(self, dual: Float) -> Float:
         """The dual ν of `Xβ = y` from the dual of the whitened constraint."""

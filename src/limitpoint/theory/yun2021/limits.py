@@ -12,7 +12,7 @@ from limitpoint.theory.atlas import Condition, Theorem, register
 from limitpoint.theory.conditions import finite_scale, is_diagonal, listed
 from limitpoint.theory.diagonal_form import FORM_TOLERANCE, Reduction, form_of
 from limitpoint.theory.limit import Limit
-from limitpoint.theory.mirror_limit import WarmStart, mirror_limit
+from limitpoint.theory.mirror_limit import mirror_limit, mirror_path
 from limitpoint.theory.yun2021.citation import CITATION
 
 
@@ -85,28 +85,49 @@ def _conditions_7(problem: Problem) -> Sequence[Condition]:
     return (*conditions, Condition(name, off <= allowed, allowed - off, f"off by {off:.3g}"))
 
 
-def _limit(problem: Problem, warm: WarmStart | None = None) -> Limit:
-    return mirror_limit(problem, COROLLARY_5, warm)
+def _limit(problem: Problem) -> Limit:
+    return mirror_limit(problem, COROLLARY_5)
 
 
-def _reduced_limit(problem: Problem, theorem: Theorem, warm: WarmStart | None) -> Limit:
+def _path(problem: Problem, log_scales: Sequence[float]) -> list[Limit]:
+    return mirror_path(problem, COROLLARY_5, log_scales)
+
+
+def _reduced_limit(problem: Problem, theorem: Theorem) -> Limit:
     """By the diagonal network within."""
+    return _reduced_path(problem, theorem, [problem.init.log_scale])[0]
+
+
+def _reduced_path(problem: Problem, theorem: Theorem, log_scales: Sequence[float]) -> list[Limit]:
     _, form = form_of(problem)
     assert form is not None, "a condition of the theorem"
     reduction = Reduction.of(problem, form)
-    return reduction.limit(mirror_limit(reduction.diagonal, theorem, warm), theorem)
+    inner = mirror_path(reduction.diagonal, theorem, log_scales)
+    return reduction.limits(inner, log_scales, theorem)
 
 
-def _limit_5(problem: Problem, warm: WarmStart | None = None) -> Limit:
-    return _reduced_limit(problem, THEOREM_5, warm)
+def _limit_5(problem: Problem) -> Limit:
+    return _reduced_limit(problem, THEOREM_5)
 
 
-def _limit_6(problem: Problem, warm: WarmStart | None = None) -> Limit:
-    return _reduced_limit(problem, COROLLARY_6, warm)
+def _path_5(problem: Problem, log_scales: Sequence[float]) -> list[Limit]:
+    return _reduced_path(problem, THEOREM_5, log_scales)
 
 
-def _limit_7(problem: Problem, warm: WarmStart | None = None) -> Limit:
-    return _reduced_limit(problem, COROLLARY_7, warm)
+def _limit_6(problem: Problem) -> Limit:
+    return _reduced_limit(problem, COROLLARY_6)
+
+
+def _path_6(problem: Problem, log_scales: Sequence[float]) -> list[Limit]:
+    return _reduced_path(problem, COROLLARY_6, log_scales)
+
+
+def _limit_7(problem: Problem) -> Limit:
+    return _reduced_limit(problem, COROLLARY_7)
+
+
+def _path_7(problem: Problem, log_scales: Sequence[float]) -> list[Limit]:
+    return _reduced_path(problem, COROLLARY_7, log_scales)
 
 
 THEOREM_5 = register(
@@ -123,7 +144,7 @@ THEOREM_5 = register(
         rank=30,
         conditions=_conditions_5,
         limit=_limit_5,
-        warm_starts=True,
+        path=_path_5,
     )
 )
 
@@ -143,7 +164,7 @@ COROLLARY_5 = register(
         rank=30,
         conditions=_conditions,
         limit=_limit,
-        warm_starts=True,
+        path=_path,
     )
 )
 
@@ -163,7 +184,7 @@ COROLLARY_6 = register(
         rank=30,
         conditions=_conditions_6,
         limit=_limit_6,
-        warm_starts=True,
+        path=_path_6,
     )
 )
 
@@ -184,6 +205,6 @@ COROLLARY_7 = register(
         rank=30,
         conditions=_conditions_7,
         limit=_limit_7,
-        warm_starts=True,
+        path=_path_7,
     )
 )
