@@ -139,3 +139,44 @@ def test_infinite_scale_is_not_covered():
     problem = lp.Problem(network, lp.Init([[[1.0, 1.0]]], np.inf), lp.Regression([[1.0]], [1.0]))
     with pytest.raises(lp.errors.NoTheoremApplies, match="homogeneous"):
         lp.predict(problem)
+
+
+class TestPath:
+    """Limits along the scale: tables of several scales are made together."""
+
+    @pytest.mark.parametrize("name", MODELS)
+    def test_equal_to_single_predictions_from_fewer_steps(self, name):
+        network = lp.General(MODELS[name][0], block_size=2)
+        X, y, blocks, _ = random_problem(np.random.default_rng(11))
+        scales = np.geomspace(1e-8, 1.0, 33)
+        problem = lp.Problem(network, lp.Init([blocks], 1.0), lp.Regression(X, y))
+        path = lp.predict_path(problem, scales)
+        assert path.ok
+        singles = [
+            lp.predict(lp.Problem(network, problem.init.at_scale(scale), problem.task))
+            for scale in scales[::4]
+        ]
+        for limit_, single in zip(path.limits[::4], singles, strict=True):
+            assert limit_.theorem is single.theorem
+            # Each to what its certificate allows.
+            apart = np.linalg.norm(limit_.coef - single.coef)
+            assert apart <= 2 * CERTIFIED * np.linalg.norm(single.coef)
+        # Scales are a factor 1.8 apart: extrapolation saves most of the way to each.
+        assert path.iterations / 33 < np.mean([single.iterations for single in singles]) / 2
+
+    def test_bounds_that_depend_on_the_scale(self):
+        """`a² − a⁴/4` is at most 1, at √2: from below it stays in (0, 1), from above in (−∞, 1)."""
+        network = lp.General(lambda z: z[0] ** 2 - z[0] ** 4 / 4, block_size=1)
+
+        def at(scale, y):
+            return lp.Problem(network, lp.Init([[[1.0]]], scale), lp.Regression([[1.0]], [y]))
+
+        path = lp.predict_path(at(1.0, 0.5), [2.0, 0.5, 0.3])
+        assert path.ok
+        np.testing.assert_allclose(path.coefs, 0.5, rtol=1e-12)
+        # Out of reach from below: as in a single prediction, no theorem says where that ends.
+        assert lp.predict(at(2.0, -1.0)).coef[0] == pytest.approx(-1.0, rel=1e-12)
+        with pytest.raises(lp.errors.NoTheoremApplies):
+            lp.predict(at(0.5, -1.0))
+        with pytest.raises(lp.errors.NoTheoremApplies):
+            lp.predict_path(at(1.0, -1.0), [2.0, 0.5])

@@ -10,6 +10,7 @@ s   the scale of the initialisation
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -116,6 +117,10 @@ class MirrorMap(ABC):
     @abstractmethod
     def at_log_scale(self, log_scale: float) -> "MirrorMap":
         """The same direction at another scale."""
+
+    def at_log_scales(self, log_scales: Sequence[float]) -> Iterator["MirrorMap"]:
+        """The same direction at one scale after the other."""
+        return (self.at_log_scale(log_scale) for log_scale in log_scales)
 
     def across(self, log_scales: Float) -> "MirrorMap | None":
         """The same direction at several scales at once: row k of every array is at scale k.

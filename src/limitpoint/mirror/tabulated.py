@@ -2,7 +2,8 @@
 
 For `β_i = k_i(θ_i)` (Zhao, Definition 4.1) each block moves on the curve `dφ/dξ = ∇k_i(φ)`,
 `φ(0) = sθ_i*`, whatever the data, so that `Ψ_i(ξ) = k_i(φ(ξ))` is tabulated once, from an ODE. The
-table is built when it is first needed, and again at every other scale.
+table is built when it is first needed, and again at every other scale, for several scales together
+where they are known beforehand.
 
 Positions grow like the logarithm of the block's norm. The table covers coefficients up to 1e30
 (further if they start larger); beyond it, coefficients and clocks go on by the power laws that
@@ -10,7 +11,7 @@ they follow at its end. Where k is not smooth or not finite the table ends there
 beyond is NaN: nothing is known of it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,6 +24,10 @@ from limitpoint.mirror.tabulated_curves import BlockCurves
 from limitpoint.mirror.tabulated_model import BlockModel
 
 __all__ = ["TabulatedMap", "block_growth_times"]
+
+# Curves of several scales that are tabulated together: beyond this many the calls cost little
+# beside the arithmetic, and panels as short as some curve needs them are too many for the others.
+CURVES_TOGETHER = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +152,15 @@ class TabulatedMap(CurveMap):
         return replace(
             self, groups=tuple(replace(group, log_scale=float(log_scale)) for group in self.groups)
         )
+
+    def at_log_scales(self, log_scales: Sequence[float]) -> Iterator["TabulatedMap"]:
+        """One scale after the other, the tables of many made together."""
+        together = max(1, CURVES_TOGETHER // (2 * self._size))
+        for first in range(0, len(log_scales), together):
+            maps = [self.at_log_scale(s) for s in log_scales[first : first + together]]
+            for groups in zip(*(each.groups for each in maps), strict=True):
+                BlockCurves.prepare(groups)
+            yield from maps
 
     @property
     def _size(self) -> int:

@@ -7,7 +7,7 @@ exponentials of the position that they are at its end: exact for powers of the p
 The file is long because one curve has three stretches, and every quantity is read on each of them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
 from limitpoint.errors import NetworkError, ScaleNotRepresentable
+from limitpoint.mirror.tabulated_build import Entries, tabulate, tabulate_together
 from limitpoint.mirror.tabulated_linear import ZERO_COMPONENT, LinearStage
 from limitpoint.mirror.tabulated_model import BlockModel
-from limitpoint.mirror.tabulated_panels import Panels, tabulate
+from limitpoint.mirror.tabulated_panels import Panels
 
 __all__ = ["BlockCurves", "CurveValues"]
 
@@ -108,6 +109,18 @@ class BlockCurves:
     @cached_property
     def panels(self) -> Panels:
         """The table of the 2n curves."""
+        return self.checked(tabulate(self.model, self.entries))
+
+    @staticmethod
+    def prepare(curves: "Sequence[BlockCurves]") -> None:
+        """Make the tables of several sets of blocks of one k together."""
+        tables = tabulate_together(curves[0].model, [each.entries for each in curves])
+        for each, panels in zip(curves, tables, strict=True):
+            each.__dict__["panels"] = each.checked(panels)  # where `cached_property` looks
+
+    @property
+    def entries(self) -> Entries:
+        """Where the table begins: at the end of the linear stage, or at the start outside it."""
         n = len(self.blocks)
         columns, sides = np.tile(np.arange(n), 2), np.repeat([1.0, -1.0], n)
         inside = self.linear.active[columns]
@@ -126,7 +139,11 @@ class BlockCurves:
             conjugates = np.where(inside, self.linear.conjugates(columns, finite), 0.0)
         conjugates = np.where(np.isfinite(clocks), conjugates, 0.0)
         held = self._held(np.where(present[:, None], directions, 0.0), radius, present)
-        panels = tabulate(self.model, radius, directions, sides, coefs, conjugates, held, present)
+        return Entries(radius, directions, sides, coefs, conjugates, held, present)
+
+    def checked(self, panels: Panels) -> Panels:
+        """A table with something in it for every curve that moves; else an error says why not."""
+        present = ~self.endless & ~np.tile(self.frozen, 2)
         self._check_beginnings(np.flatnonzero(present & (panels.counts == 0)))
         return panels
 

@@ -15,7 +15,7 @@ from limitpoint.errors import NetworkError
 from limitpoint.init import Init
 from limitpoint.mirror import GrowthTimes, MirrorMap
 from limitpoint.mirror.tabulated import TabulatedMap
-from limitpoint.mirror.tabulated_panels import CRITICAL_DISTANCE
+from limitpoint.mirror.tabulated_build import CRITICAL_DISTANCE
 from limitpoint.networks.base import Condition, GrowthCoordinates, Network
 from limitpoint.networks.general_block import SMOOTH, BlockFunction, block_function
 from limitpoint.networks.general_chart import EigenChart

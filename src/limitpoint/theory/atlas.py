@@ -43,7 +43,8 @@ class Theorem:
         The kind of task that it is about.
     path
         The limits of a problem at several finite scales, given by their logarithms, faster than one
-        by one; None where there is no such way. Its conditions hold at all of them or at none.
+        by one, with None at a scale where the theorem may not hold though it does at the problem's
+        own; None where there is no such way.
     """
 
     id: str
@@ -53,7 +54,7 @@ class Theorem:
     rank: int
     conditions: Callable[[Problem], Sequence[Condition]]
     limit: Callable[[Problem], Limit] | None = None
-    path: Callable[[Problem, Sequence[float]], list[Limit]] | None = None
+    path: Callable[[Problem, Sequence[float]], list[Limit | None]] | None = None
     task: type[Task] = Regression
 
     def check(self, problem: Problem) -> tuple[Condition, ...]:

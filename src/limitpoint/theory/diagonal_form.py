@@ -89,11 +89,11 @@ class Reduction:
         return theorem.limit(self.diagonal)
 
     def limits(
-        self, inner: Sequence[Limit], log_scales: Sequence[float], theorem: Theorem
-    ) -> list[Limit]:
+        self, inner: Sequence[Limit | None], log_scales: Sequence[float], theorem: Theorem
+    ) -> list[Limit | None]:
         """The limits of the problem at several scales from those of the diagonal network."""
         return [
-            self.at_log_scale(log_scale).limit(limit, theorem)
+            None if limit is None else self.at_log_scale(log_scale).limit(limit, theorem)
             for log_scale, limit in zip(log_scales, inner, strict=True)
         ]
 
@@ -307,7 +307,7 @@ def _limit(problem: Problem) -> Limit:
     return reduction.limit(inner, DIAGONAL_FORM)
 
 
-def _path(problem: Problem, log_scales: Sequence[float]) -> list[Limit]:
+def _path(problem: Problem, log_scales: Sequence[float]) -> list[Limit | None]:
     reduction = reduction_of(problem)
     assert reduction is not None, "a condition of the theorem"
     within = strongest(reduction.diagonal)

@@ -76,7 +76,7 @@ def _limit(problem: Problem) -> Limit:
     return mirror_limit(problem, HALF_LINES)
 
 
-def _path(problem: Problem, log_scales: Sequence[float]) -> list[Limit]:
+def _path(problem: Problem, log_scales: Sequence[float]) -> list[Limit | None]:
     return mirror_path(problem, HALF_LINES, log_scales)
 
 

@@ -22,7 +22,7 @@ def _limit(problem: Problem) -> Limit:
     return mirror_limit(problem, THEOREM_1)
 
 
-def _path(problem: Problem, log_scales: Sequence[float]) -> list[Limit]:
+def _path(problem: Problem, log_scales: Sequence[float]) -> list[Limit | None]:
     return mirror_path(problem, THEOREM_1, log_scales)
 
 

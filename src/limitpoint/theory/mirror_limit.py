@@ -35,22 +35,26 @@ def mirror_limit_of(task: Regression, mirror: MirrorMap, theorem: Theorem) -> Li
     return solver.limits(mirror, [solver.solve(mirror)])[0]
 
 
-def mirror_path(problem: Problem, theorem: Theorem, log_scales: Sequence[float]) -> list[Limit]:
+def mirror_path(
+    problem: Problem, theorem: Theorem, log_scales: Sequence[float]
+) -> list[Limit | None]:
     """The limits at several scales, in this order, each solved from those before.
 
     What the answers are made of (logarithms, potentials, certificates) is computed for all scales
     at once, where the mirror map allows it: most of its cost for one scale is that of the calls.
+    None for a scale at which the coefficients have other bounds than the problem's: the theorem may
+    not hold there.
     """
     mirror = _mirror_map(problem)
     solver = _Solver(problem.regression, mirror, theorem)
     together = mirror.across(np.array(log_scales))
     if together is not None:
-        found = [solver.solve(mirror.at_log_scale(log_scale)) for log_scale in log_scales]
-        return solver.limits(together, found)
-    limits = []
-    for log_scale in log_scales:
-        here = mirror.at_log_scale(log_scale)
-        limits += solver.limits(here, [solver.solve(here)])
+        found = [solver.solve(here) for here in mirror.at_log_scales(log_scales)]
+        return [*solver.limits(together, found)]
+    limits: list[Limit | None] = []
+    for here in mirror.at_log_scales(log_scales):
+        same = np.array_equal(here.lower, mirror.lower) and np.array_equal(here.upper, mirror.upper)
+        limits += solver.limits(here, [solver.solve(here)]) if same else [None]
     return limits
 
 
@@ -169,7 +173,9 @@ def _on_curves(mirror: CurveMap, found: Sequence[CurveSolution], duals: Float) -
     )
 
 
-def _of_those(coefs: Float, those: NDArray[np.bool_], signs: Float, logs: Float) -> tuple[Float, Float]:
+def _of_those(
+    coefs: Float, those: NDArray[np.bool_], signs: Float, logs: Float
+) -> tuple[Float, Float]:
     """Signs and logarithms of those coefficients themselves, and of the others as given."""
     with np.errstate(divide="ignore"):
         own = np.log(np.abs(coefs))

@@ -28,7 +28,7 @@ def _limit(problem: Problem) -> Limit:
     return mirror_limit(problem, OWN_CLOCKS)
 
 
-def _path(problem: Problem, log_scales: Sequence[float]) -> list[Limit]:
+def _path(problem: Problem, log_scales: Sequence[float]) -> list[Limit | None]:
     return mirror_path(problem, OWN_CLOCKS, log_scales)
 
 

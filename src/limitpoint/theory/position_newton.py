@@ -100,17 +100,19 @@ def solve_on_curves(
     if problem.is_trivial:
         continuation.converged = True
         return continuation.result()
-    if near and mirror.is_scale_free:
+    if near:
         scales = [solution.log_scale for solution in near]
-        guess = Point(
-            problem,
-            extrapolate(scales, [solution.positions for solution in near], mirror.log_scale),
-            extrapolate(scales, [solution.dual for solution in near], mirror.log_scale),
-            problem.end,
+        dual = extrapolate(scales, [solution.dual for solution in near], mirror.log_scale)
+        positions = (
+            extrapolate(scales, [solution.positions for solution in near], mirror.log_scale)
+            if mirror.is_scale_free
+            else mirror.positions(dual @ data.rows)
         )
+        guess = Point(problem, positions, dual, problem.end)
         near_enough = guess.residual <= GOOD_GUESS and guess.largest_lag <= GOOD_GUESS
         if near_enough and continuation.from_point(guess, 0.0):
             return continuation.result()
+    if near and mirror.is_scale_free:
         # At this scale the last solution reaches the part (s/s')^L of the way.
         log_part = mirror.degree * (mirror.log_scale - near[-1].log_scale)
         last = Point(problem, near[-1].positions, near[-1].dual, problem.grown(log_part))

@@ -132,7 +132,7 @@ def predict_path(problem: Problem, scales: ArrayLike) -> LimitPath:
         theorem = strongest(first)
         if theorem is not None and theorem.path is not None:
             found = theorem.path(first, [math.log(values[i]) for i in inside])
-            limits.update(zip(inside, found, strict=True))
+            limits.update((i, one) for i, one in zip(inside, found, strict=True) if one is not None)
     for i in order:
         if i not in limits:
             limits[i] = predict(_at(problem, values[i]))

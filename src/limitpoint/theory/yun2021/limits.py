@@ -10,7 +10,7 @@ from limitpoint.networks import Convolutional, MatrixProduct, OrthogonalTensor
 from limitpoint.problem import Problem
 from limitpoint.theory.atlas import Condition, Theorem, register
 from limitpoint.theory.conditions import finite_scale, is_diagonal, listed
-from limitpoint.theory.diagonal_form import FORM_TOLERANCE, Reduction, form_of
+from limitpoint.theory.diagonal_form import FORM_TOLERANCE, Reduction, form_of, reduction_of
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.mirror_limit import mirror_limit, mirror_path
 from limitpoint.theory.yun2021.citation import CITATION
@@ -89,19 +89,26 @@ def _limit(problem: Problem) -> Limit:
     return mirror_limit(problem, COROLLARY_5)
 
 
-def _path(problem: Problem, log_scales: Sequence[float]) -> list[Limit]:
+def _path(problem: Problem, log_scales: Sequence[float]) -> list[Limit | None]:
     return mirror_path(problem, COROLLARY_5, log_scales)
 
 
+def _reduction(problem: Problem) -> Reduction:
+    """The diagonal network within."""
+    reduction = reduction_of(problem)
+    assert reduction is not None, "a condition of the theorem"
+    return reduction
+
+
 def _reduced_limit(problem: Problem, theorem: Theorem) -> Limit:
-    """By the diagonal network within."""
-    return _reduced_path(problem, theorem, [problem.init.log_scale])[0]
+    reduction = _reduction(problem)
+    return reduction.limit(mirror_limit(reduction.diagonal, theorem), theorem)
 
 
-def _reduced_path(problem: Problem, theorem: Theorem, log_scales: Sequence[float]) -> list[Limit]:
-    _, form = form_of(problem)
-    assert form is not None, "a condition of the theorem"
-    reduction = Reduction.of(problem, form)
+def _reduced_path(
+    problem: Problem, theorem: Theorem, log_scales: Sequence[float]
+) -> list[Limit | None]:
+    reduction = _reduction(problem)
     inner = mirror_path(reduction.diagonal, theorem, log_scales)
     return reduction.limits(inner, log_scales, theorem)
 
@@ -110,7 +117,7 @@ def _limit_5(problem: Problem) -> Limit:
     return _reduced_limit(problem, THEOREM_5)
 
 
-def _path_5(problem: Problem, log_scales: Sequence[float]) -> list[Limit]:
+def _path_5(problem: Problem, log_scales: Sequence[float]) -> list[Limit | None]:
     return _reduced_path(problem, THEOREM_5, log_scales)
 
 
@@ -118,7 +125,7 @@ def _limit_6(problem: Problem) -> Limit:
     return _reduced_limit(problem, COROLLARY_6)
 
 
-def _path_6(problem: Problem, log_scales: Sequence[float]) -> list[Limit]:
+def _path_6(problem: Problem, log_scales: Sequence[float]) -> list[Limit | None]:
     return _reduced_path(problem, COROLLARY_6, log_scales)
 
 
@@ -126,7 +133,7 @@ def _limit_7(problem: Problem) -> Limit:
     return _reduced_limit(problem, COROLLARY_7)
 
 
-def _path_7(problem: Problem, log_scales: Sequence[float]) -> list[Limit]:
+def _path_7(problem: Problem, log_scales: Sequence[float]) -> list[Limit | None]:
     return _reduced_path(problem, COROLLARY_7, log_scales)
 
 
