@@ -292,3 +292,35 @@ def test_another_scale_makes_another_table():
     other = table(polynomial, block, -2.0)
     clocks = np.array([0.4])
     np.testing.assert_array_equal(mirror.coefs(clocks), other.coefs(clocks))
+
+
+@pytest.mark.parametrize("scale", [3e-5, 1e-4, 1.01e-4, 1e-3, 0.1])
+def test_curves_that_pass_close_to_zero_go_on(scale):
+    """`p² − q²/2`: where one term is small it grows while the other shrinks, past k = 0.
+
+    The exact curves are `p e^{2ξ}` and `q e^{−ξ}`. A curve that starts outside the linear stage and
+    enters it on its way to zero does not end there, unless nothing is left that grows.
+    """
+    ratios = 10.0 ** -np.arange(0, 7)
+    small, large = ratios / np.hypot(1, ratios), 1 / np.hypot(1, ratios)
+    blocks = np.concatenate([np.stack([small, large], 1), np.stack([large, -small], 1)])
+    mirror = General(lambda z: z[0] ** 2 - z[1] ** 2 / 2, block_size=2).mirror_map(
+        Init([blocks], scale)
+    )
+    assert np.isneginf(mirror.lower).all()
+    assert np.isposinf(mirror.upper).all()
+    for clock in (-9.0, -4.0, -1.0, 0.5, 3.0, 12.0):
+        clocks = np.full(len(blocks), clock)
+        p, q = scale * blocks.T * np.exp(np.outer([2.0, -1.0], clocks))
+        # Velocities are resolved to 1e-13 on each of some twenty panels.
+        allowed = 20 * 1e-13 * (1 + 4 * abs(clock)) * (p**2 + q**2)
+        assert (np.abs(mirror.coefs(clocks) - (p**2 - q**2 / 2)) <= allowed).all()
+
+
+def test_a_curve_that_ends_at_zero_does():
+    """With p = 0 nothing grows on the positive side: `−q²/2` comes from below and stays there."""
+    mirror = General(lambda z: z[0] ** 2 - z[1] ** 2 / 2, block_size=2).mirror_map(
+        Init([np.array([[0.0, 1.0]])], 1e-3)
+    )
+    assert mirror.upper.tolist() == [0.0]
+    assert mirror.coefs(np.array([30.0]))[0] == pytest.approx(-5e-7 * np.exp(-60), rel=1e-9)

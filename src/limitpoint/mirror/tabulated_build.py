@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
 from limitpoint.mirror.tabulated_collocation import POINTS, field_at, newton, picard, rule
+from limitpoint.mirror.tabulated_linear import ZERO_COMPONENT
 from limitpoint.mirror.tabulated_model import BlockModel
 from limitpoint.mirror.tabulated_panels import Panels
 
@@ -286,12 +287,20 @@ def _advance(state: _State, panel: _Panel, largest: Float, model: BlockModel) ->
     state.y[now] = panel.end["y"] / norm[:, None]
     state.clock[now] += panel.end["clock"]
     state.k[now] += panel.end["k"]
+    # On the way past zero k falls by orders of magnitude: sums would keep what its start rounds to.
+    small = now[shrinking & (state.radius[now] < model.taylor_radius)]
+    if len(small):
+        state.k[small] = model.series_value(state.radius[small, None] * state.y[small])
     state.conjugate[now] += panel.end["conjugate"]
     state.smallest_gradient[now] = np.minimum(state.smallest_gradient[now], panel.end["steep"])
     state.k_rate[now] = np.abs(panel.end["k rate"])
     k, radius = np.abs(state.k[now]), state.radius[now]
     levelled = np.abs(panel.end["k rate"]) <= LEVEL * k
     at_zero = shrinking & (radius < model.linear_radius)
+    # A curve ends at zero only if all that is left of it shrinks there. One that comes close to it
+    # goes on along what grows, however small that has become.
+    left = np.abs(state.y[now]) > ZERO_COMPONENT
+    at_zero &= ~(left & (state.side[now, None] * model.eigenvalues >= 0)).any(axis=1)
     state.levelled[now] = levelled & ~at_zero
     state.reached_zero[now] = at_zero
     done = levelled | at_zero | (k >= largest[now]) | (radius >= LARGEST_RADIUS)

@@ -182,15 +182,22 @@ class BlockModel:
         """`k(sθ)` for blocks (N, p) in their own coordinates."""
         size = scale * np.linalg.norm(blocks, axis=1)
         quadratic = 0.5 * scale**2 * np.einsum("na,ab,nb->n", blocks, self.hessian_at_zero, blocks)
-        z = scale * (blocks @ self.basis)
-        series = quadratic + sum(
-            (z.T * _contract(tensor, z.T)).sum(axis=0) / math.factorial(order)
-            for order, tensor in enumerate(self.tensors, start=3)
-        )
+        series = quadratic + self._beyond_quadratic(scale * (blocks @ self.basis))
         near = size < self.taylor_radius
         with np.errstate(all="ignore"):
             far = self.value(scale * blocks)
         return np.asarray(np.where(near, series, far))
+
+    def series_value(self, z: Float) -> Float:
+        """`k` at blocks (N, p) in the eigenbasis, by its series; right relative to `‖z‖²`."""
+        return 0.5 * (z * z) @ self.eigenvalues + self._beyond_quadratic(z)
+
+    def _beyond_quadratic(self, z: Float) -> Float:
+        """The terms of the series from the cubic ones on."""
+        total = np.zeros(len(z))
+        for order, tensor in enumerate(self.tensors, start=3):
+            total += (z.T * _contract(tensor, z.T)).sum(axis=0) / math.factorial(order)
+        return total
 
     @cached_property
     def _slowest(self) -> float:
