@@ -211,6 +211,16 @@ class TestTinyStarts:
         start = network.coef(init.direction)
         np.testing.assert_allclose(run.directions[0], start / np.linalg.norm(start), rtol=1e-12)
 
+    @pytest.mark.slow
+    def test_trial_steps_that_overflow_the_clock_say_nothing(self):
+        """A warning, which is an error here, came from the Jacobian of a step then rejected."""
+        rng = np.random.default_rng(9)
+        X = rng.standard_normal((4, 3))
+        task = lp.Classification(X, np.sign(X @ rng.standard_normal(3)), "logistic")
+        network = lp.FullyConnected((2, 2, 2))
+        init = lp.Init.random(network, task, 1.0, seed=9).at_scale(log_scale=-100.0)
+        assert reach(lp.Problem(network, init, task), 1e9).status is lp.Status.SEPARATED
+
     def test_halving_the_scale_shifts_the_waking_by_its_logarithm(self):
         """Two layers: e^t times the scale is what it is."""
         task, network = lp.Classification([[1.0]], [1]), lp.Diagonal(2)

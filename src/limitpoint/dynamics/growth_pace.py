@@ -92,6 +92,11 @@ class GrowthPace:
         """Always."""
         return True
 
+    @property
+    def starts_freely(self) -> bool:
+        """No: what is let go is stiff, and its velocity the rounding of its balance."""
+        return False
+
     def velocity(self, state: Float) -> Float:
         """`d state/dσ`, the last of it `dt/dσ = 1/ρ`."""
         return self._velocity_and_rates(state)[0]

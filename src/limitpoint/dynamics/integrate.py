@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.dynamics.steps import EXPLICIT_SHARE, LARGEST_TRIAL, Motion
-from limitpoint.dynamics.ways import ByPace, InTime
+from limitpoint.dynamics.steps import LARGEST_TRIAL, Motion
+from limitpoint.dynamics.ways import EXPLICIT_SHARE, ByPace, InTime
 from limitpoint.errors import ScaleNotRepresentable
 from limitpoint.status import Status
 

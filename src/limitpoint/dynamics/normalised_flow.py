@@ -13,8 +13,9 @@ from limitpoint.dynamics.fitting import wrong_share
 from limitpoint.dynamics.integrate import LARGEST_RECORD
 from limitpoint.dynamics.normalised_charts import FINEST, NormalisedChart
 from limitpoint.dynamics.normalised_growth import growth_chart
+from limitpoint.dynamics.normalised_motion import LARGEST_EXPONENT, NormalisedMotion
 from limitpoint.dynamics.normalised_polar import polar_chart
-from limitpoint.dynamics.normalised_walk import LARGEST_EXPONENT, NormalisedFlow, Walk
+from limitpoint.dynamics.steps import Steps
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import ScaleNotRepresentable
 from limitpoint.networks import GrowthCoordinates
@@ -68,7 +69,7 @@ def follow_in_normalised_time(
         chart = growth_chart(problem, growth, fine)
     if t_end is not None or times is not None or chart.margins(chart.start).min() < margin:
         _check_start(problem, chart)
-    flow = NormalisedFlow(chart, rtol, sensitivity)
+    flow = NormalisedMotion(chart, rtol, sensitivity)
     found = _integrate(flow, t_end, times, margin, max_steps)
     margins = np.stack([chart.margins(state) for state in found.states])
     signs, logs = chart.signs_and_logs(found.states)
@@ -139,7 +140,7 @@ class _Found:
 
 
 def _integrate(
-    flow: NormalisedFlow,
+    flow: NormalisedMotion,
     t_end: float | None,
     times: Float | None,
     margin: float,
@@ -174,11 +175,12 @@ def _integrate(
     kept = [flow.start] if wanted is None or wanted[0] == 0.0 else []
     if gap(flow.start) >= 0:
         return ended([flow.start])
-    if not np.any(flow.velocity(0.0, flow.start)[:-1]):
+    if not np.any(flow.velocity(flow.start)[:-1]):
         # At every time asked for it is where it started.
         states = [flow.start] * (1 if times is None else len(times))
         return result(states, Status.STATIONARY, times)
-    walk = Walk(flow)
+    walk = Steps(flow, flow.start, np.inf, flow.rtol, flow.atol)
+    clock = 0.0
     watch = _Watch(chart)
 
     def stopped(status: Status) -> _Found:
@@ -191,8 +193,9 @@ def _integrate(
         if not walk.advance():
             return stopped(Status.INTEGRATOR_FAILED)
         if wanted is not None:
-            passed = (wanted > walk.before[-1]) & (wanted <= walk.state[-1])
-            kept += [walk.at_clock(clock) for clock in wanted[passed]]
+            passed = wanted[(wanted > clock) & (wanted <= walk.state[-1])]
+            kept += [_at_clock(walk, at) for at in passed]
+            clock = float(walk.state[-1])
         if gap(walk.state) >= 0:
             if wanted is None:
                 kept.append(walk.where(gap))
@@ -205,6 +208,11 @@ def _integrate(
         if not np.isfinite(end) and watch.stuck(walk.state):
             return stopped(Status.AT_REST)
     return stopped(Status.STEP_LIMIT)
+
+
+def _at_clock(walk: Steps, clock: float) -> Float:
+    """The state within the last step at which the clock shows this."""
+    return walk.where(lambda both: float(both[-1]) - clock)
 
 
 def _thinned(kept: list[Float]) -> list[Float]:

@@ -10,14 +10,11 @@ from scipy.optimize import brentq
 
 from limitpoint.arrays import Float
 
-__all__ = ["EXPLICIT_SHARE", "FINEST_RTOL", "LARGEST_TRIAL", "Motion", "Steps", "crossing"]
+__all__ = ["FINEST_RTOL", "LARGEST_TRIAL", "Motion", "Steps"]
 
 # Coefficients and slopes are cut off here inside the integrator's trial steps only, so that a
 # trial far too long is rejected for its error instead of overflowing.
 LARGEST_TRIAL = 1e150
-# An explicit method whose step is held by stability keeps its error at the tolerance instead of
-# letting it decay: it is given this part of it, so that the misfit can fall below the tolerance.
-EXPLICIT_SHARE = 1e-3
 # After a failure the integrator starts again from the last state, with this part of its last step.
 RESTART_STEP = 1e-3
 MAX_RESTARTS = 100
@@ -43,6 +40,10 @@ class Motion(Protocol):
     @property
     def has_jacobian(self) -> bool:
         """Whether there is a Jacobian: not of states too large for one."""
+
+    @property
+    def starts_freely(self) -> bool:
+        """Whether the integrator chooses its own first step by a new pace."""
 
     def velocity(self, state: Float) -> Float:
         """Of the state along the path."""
@@ -117,7 +118,7 @@ class Steps:
             self._go_back(farthest)
         if self._motion.overrun(self.state) > 0:
             # The rest of the step went by a pace that suited no longer.
-            self._go_back(crossing(self._overrun_at, self.before, self.place))
+            self._go_back(self._crossing(self._motion.overrun))
         return True
 
     def states(self, places: Float) -> Float:
@@ -125,13 +126,29 @@ class Steps:
         states: Float = self._solver.dense_output()(places - self._origin).T
         return states
 
+    def where(self, gap: Callable[[Float], float]) -> Float:
+        """The state within the last step at which the gap closes, positive at the step's end."""
+        return self._at(self._crossing(gap))
+
+    def _at(self, place: float) -> Float:
+        state: Float = self.states(np.array([place]))[0]
+        return state
+
+    def _crossing(self, gap: Callable[[Float], float]) -> float:
+        def at(place: float) -> float:
+            return gap(self._at(place))
+
+        # Next to an end the interpolant may be on the other side by its own error.
+        if at(self.before) >= 0:
+            return self.before
+        if at(self.place) <= 0:
+            return self.place
+        return float(brentq(at, self.before, self.place, xtol=EPS * self.place, rtol=4 * EPS))
+
     def _go_back(self, place: float) -> None:
         """Take only the first part of the last step."""
-        self.place, self.state = place, self.states(np.array([place]))[0]
+        self.place, self.state = place, self._at(place)
         self._is_back = True
-
-    def _overrun_at(self, place: float) -> float:
-        return self._motion.overrun(self.states(np.array([place]))[0])
 
     def _prepare(self) -> None:
         """Go on with another integrator or by another pace if need be."""
@@ -139,14 +156,15 @@ class Steps:
         if self._steps % SAME_PACE == 0 or self._motion.overrun(self.state) > 0:
             motion = self._motion.repaced(self.state)
             if motion is not None:
-                self._motion, self._is_back = motion, True
+                self._motion = motion
+                self._start_again(np.inf, free=motion.starts_freely)
         if self._is_back:
             self._start_again(np.inf)
         if self._held >= HELD_STEPS and self._solver.status == "running":
             self._start_again(float(self._solver.step_size), stiff=True)
 
-    def _start_again(self, stride: float, *, stiff: bool = False) -> None:
-        """Go on from here with a first step of at most the stride.
+    def _start_again(self, stride: float, *, stiff: bool = False, free: bool = False) -> None:
+        """Go on from here with a first step of at most the stride, or a free one.
 
         On a plateau the velocity of a stiff state is rounding error times a huge rate: a first step
         must not take it along farther than an error is tolerated.
@@ -156,35 +174,27 @@ class Steps:
             own = allowed / np.abs(self._motion.velocity(self.state))
         self._first = min(stride, float(own.min()))
         self._origin = self.place
-        self._solver = self._from(self.state, self._first, stiff=stiff)
+        self._solver = self._from(self.state, None if free else self._first, stiff=stiff)
         self._held, self._is_back = 0, False
 
     def _from(
         self, state: Float, first_step: float | None = None, *, stiff: bool = False
     ) -> OdeSolver:
         motion, end = self._motion, max(self._end - self._origin, 0.0)
-        settings: dict[str, Any] = {"first_step": first_step}
+        settings: dict[str, Any] = {
+            "first_step": first_step,
+            "rtol": self._rtol,
+            "atol": self._atol,
+        }
 
         def velocity(_: float, state: Float) -> Float:
             return motion.velocity(state)
 
         if not motion.has_jacobian:
-            settings |= {"rtol": EXPLICIT_SHARE * self._rtol, "atol": EXPLICIT_SHARE * self._atol}
             return DOP853(velocity, 0.0, state, end, **settings)
         settings |= {"jac": lambda _, state: motion.jacobian(state)}
         if stiff and np.ndim(self._rtol):
             # SciPy's BDF knows one relative tolerance only.
-            allowed = self._atol + self._rtol * np.abs(state)
-            return BDF(velocity, 0.0, state, end, rtol=FINEST_RTOL, atol=allowed, **settings)
+            settings |= {"rtol": FINEST_RTOL, "atol": self._atol + self._rtol * np.abs(state)}
         method = BDF if stiff else LSODA
-        return method(velocity, 0.0, state, end, rtol=self._rtol, atol=self._atol, **settings)
-
-
-def crossing(gap: Callable[[float], float], first: float, last: float) -> float:
-    """Where between two places a gap closes that is open at the first."""
-    # Next to an end an interpolant may be on the other side by its own error.
-    if gap(first) >= 0:
-        return first
-    if gap(last) <= 0:
-        return last
-    return float(brentq(gap, first, last, xtol=EPS * last, rtol=4 * EPS))
+        return method(velocity, 0.0, state, end, **settings)
