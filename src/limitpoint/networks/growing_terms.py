@@ -6,8 +6,10 @@ own: `ẋ_j = ε_j c x_j^(L−1) u` with `u = −∇_β loss` and ε_j = ±1. Th
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
 from limitpoint.networks.base import GrowthCoordinates
@@ -22,6 +24,8 @@ LARGEST = float(np.finfo(np.float64).max)
 # Below this growth sums are computed by their change, so that small changes of a large start
 # survive; above it the logarithms themselves are as accurate.
 SMALL_GROWTH = 0.5
+
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,13 +149,13 @@ class GrowingTerms(GrowthCoordinates):
         """Of the difference of what rises and what falls, from the logarithms of both."""
         growths = self.degree * self._split(states)
         with np.errstate(all="ignore"):
-            rising, falling = self._log_start(1), self._log_start(-1)
-            risen, fallen = self._log_growth(growths, 1), self._log_growth(growths, -1)
-            high = np.maximum(rising + risen, falling + fallen) + self.degree * self.log_scale
-            gap = self._start_gap(rising, falling) + (risen - fallen)
+            rising, falling = self._rising, self._falling
+            risen, fallen = rising.log_growth(growths), falling.log_growth(growths)
+            high = np.maximum(rising.log_start + risen, falling.log_start + fallen)
+            high += self.degree * self.log_scale
+            gap = self._start_gap + (risen - fallen)
             logs = high + np.log(-np.expm1(-np.abs(gap)))
-        frozen = self.movable == 0
-        return np.where(frozen, 0.0, np.sign(gap)), np.where(frozen, -np.inf, logs)
+        return np.where(self._frozen, 0.0, np.sign(gap)), np.where(self._frozen, -np.inf, logs)
 
     def layers(self, states: Float) -> tuple[Float, ...]:
         """The layers that have these combinations."""
@@ -164,26 +168,62 @@ class GrowingTerms(GrowthCoordinates):
         """States by term, (…, terms, n)."""
         return states.reshape(*states.shape[:-1], *self.signs.shape)
 
-    def _log_start(self, side: int) -> Float:
-        """Logarithm of the sum of the terms of one side at the start, at scale 1."""
-        logs = np.where(self.signs == side, self.degree * self.log_sizes, -np.inf)
-        return np.asarray(np.logaddexp.reduce(logs, axis=0))
+    # Of the start alone, and asked for at every step.
 
-    def _log_growth(self, growths: Float, side: int) -> Float:
-        """Logarithm of that sum relative to its start; 0 where there is nothing on that side."""
-        there = self.signs == side
-        log_total = self._log_start(side)
-        log_shares = np.where(there, self.degree * self.log_sizes - log_total, -np.inf)
-        growths = np.where(there, growths, 0.0)
-        changes = np.expm1(np.minimum(growths, SMALL_GROWTH))
-        near = np.log1p((np.exp(log_shares) * changes).sum(axis=-2))
-        far = np.logaddexp.reduce(log_shares + growths, axis=-2)
-        is_near = (np.abs(growths) < SMALL_GROWTH).all(axis=-2)
-        return np.where(there.any(axis=0), np.where(is_near, near, far), 0.0)
+    @cached_property
+    def _rising(self) -> "_Side":
+        return _Side.of(self.signs > 0, self.degree * self.log_sizes)
 
-    def _start_gap(self, rising: Float, falling: Float) -> Float:
-        """`rising − falling`, from the start itself where the two nearly cancel."""
-        gap = rising - falling
-        near = np.log1p(self.start / np.exp(falling))
+    @cached_property
+    def _falling(self) -> "_Side":
+        return _Side.of(self.signs < 0, self.degree * self.log_sizes)
+
+    @cached_property
+    def _frozen(self) -> Mask:
+        return np.asarray(self.movable == 0)
+
+    @cached_property
+    def _start_gap(self) -> Float:
+        """How much more rises than falls, from the start itself where the two nearly cancel."""
+        with np.errstate(all="ignore"):
+            gap = self._rising.log_start - self._falling.log_start
+            near = np.log1p(self.start / np.exp(self._falling.log_start))
         # Neither a tiny direction's underflow nor a large ratio is of use to log1p.
         return np.where((np.abs(gap) < SMALL_GROWTH) & np.isfinite(near), near, gap)
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """The terms that add to their coefficients, or those that take away.
+
+    Attributes
+    ----------
+    there
+        Which terms these are, (terms, n).
+    log_start
+        Logarithm of their sum at the start, at scale 1.
+    log_shares, shares
+        Of each term in that sum.
+    """
+
+    there: Mask
+    log_start: Float
+    log_shares: Float
+    shares: Float
+
+    @classmethod
+    def of(cls, there: Mask, log_powers: Float) -> "_Side":
+        """From the logarithms of all terms at the start."""
+        with np.errstate(all="ignore"):
+            log_start = np.logaddexp.reduce(np.where(there, log_powers, -np.inf), axis=0)
+            log_shares = np.where(there, log_powers - log_start, -np.inf)
+            return cls(there, np.asarray(log_start), log_shares, np.exp(log_shares))
+
+    def log_growth(self, growths: Float) -> Float:
+        """Logarithm of the sum relative to its start; 0 where there is nothing on this side."""
+        growths = np.where(self.there, growths, 0.0)
+        changes = np.expm1(np.minimum(growths, SMALL_GROWTH))
+        near = np.log1p((self.shares * changes).sum(axis=-2))
+        far = np.logaddexp.reduce(self.log_shares + growths, axis=-2)
+        is_near = (np.abs(growths) < SMALL_GROWTH).all(axis=-2)
+        return np.where(self.there.any(axis=0), np.where(is_near, near, far), 0.0)
