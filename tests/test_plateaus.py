@@ -3,6 +3,7 @@
 import dataclasses
 import importlib
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from tests.theory.problems import diagonal_problem, gaussian_problem
@@ -37,7 +38,42 @@ def disagreements(plateaus):
     ]
 
 
+def spread_problem(network, m, n, seed, scale):
+    """Layers whose entries differ by three orders of magnitude, and growth times by many more."""
+    rng = np.random.default_rng(seed)
+    task = lp.Regression(rng.standard_normal((m, n)), rng.standard_normal(m))
+    shapes = network.layer_shapes(task)
+    layers = [rng.choice([-1, 1], shape) * 10 ** rng.uniform(-3, 0, shape) for shape in shapes]
+    return lp.Problem(network, lp.Init(layers, scale), task)
+
+
 class TestAgreement:
+    @pytest.mark.parametrize(
+        ("network", "m", "n", "seed", "scale"),
+        [
+            # Clocks of 1e4 and more, which no flow holds to 1e-8.
+            (lp.Diagonal(6), 2, 2, 3, 0.03),
+            (lp.SignedPower(4), 2, 3, 2, 1e-4),
+            # Values that the flow in sample space holds as well as it does the clocks.
+            (lp.Power(5), 3, 3, 0, 0.5),
+            (lp.SignedPower(5), 3, 4, 0, 0.7),
+            # A coefficient that leaves against a pull much weaker than its own.
+            (lp.SignedPower(5), 3, 4, 3, 0.7),
+        ],
+    )
+    def test_spread_starts(self, network, m, n, seed, scale):
+        plateaus, _ = compare_plateaus(spread_problem(network, m, n, seed, scale))
+        assert plateaus
+        assert disagreements(plateaus) == []
+
+    def test_spread_starts_at_wrong_times_disagree(self, monkeypatch):
+        """One per cent of the times is one of the clocks too, however long these are."""
+        problem = spread_problem(lp.Diagonal(6), 2, 2, 3, 0.03)
+        path = lp.saddles(problem)
+        late = dataclasses.replace(path, times=1.01 * path.times)
+        monkeypatch.setattr(PLATEAUS_MODULE, "saddles", lambda problem: late)
+        assert disagreements(compare_plateaus(problem)[0])
+
     @pytest.mark.parametrize("depth", [2, 4])
     def test_coefficients_that_never_move_have_no_clock_to_compare(self, depth):
         """The dual is integrated where it moves something; y is out of reach without feature 2."""
@@ -149,6 +185,19 @@ class TestUnresolved:
         layers = np.random.default_rng(0).standard_normal((3, 2))
         problem = diagonal_problem([[1.0, 2.0]], [1.0], *layers, scale=1e-3)
         assert compare_plateaus(problem) == ((), 0)
+
+    def test_a_path_that_leaves_where_k_is_known(self):
+        """At a saddle beyond, no rate is known: it counts as never reached, and so do the next."""
+
+        def known_in_a_disc(block):
+            return jnp.where(block @ block < 4, block[0] * block[1], jnp.nan)
+
+        X = np.random.default_rng(0).standard_normal((2, 4))
+        network, task = lp.General(known_in_a_disc, block_size=2), lp.Regression(X, [5.0, 4.0])
+        problem = lp.Problem(network, lp.Init.random(network, task, 1e-8, seed=1), task)
+        plateaus, unresolved = compare_plateaus(problem)
+        assert plateaus == ()
+        assert unresolved == lp.saddles(problem).n_saddles - 1
 
 
 class TestDisagreement:

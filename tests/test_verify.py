@@ -192,7 +192,9 @@ class TestFails:
             found = lp.drift(network, trajectory)
             return dataclasses.replace(found, moved=found.moved + 1e-3 * found.size)
 
-        monkeypatch.setattr(VERIFY_MODULE, "drift", leaking)
+        monkeypatch.setattr(
+            importlib.import_module("limitpoint.verify.conserved"), "drift", leaking
+        )
         assert failing(lp.verify(problem)) == ["parameter flow: invariant drift"]
 
 

@@ -262,7 +262,9 @@ class TestFails:
             found = lp.drift(network, trajectory)
             return dataclasses.replace(found, moved=found.moved + 1e-3 * found.size)
 
-        monkeypatch.setattr(module, "drift", leaking)
+        monkeypatch.setattr(
+            importlib.import_module("limitpoint.verify.conserved"), "drift", leaking
+        )
         assert case[3]() == {"parameter flow: invariant drift"}
 
     def test_flows_that_did_not_arrive(self, monkeypatch):

@@ -9,7 +9,6 @@ from limitpoint.dynamics import (
     ParameterSpace,
     SampleSpace,
     Trajectory,
-    drift,
     flow,
     null_space_drift,
     train,
@@ -23,6 +22,7 @@ from limitpoint.status import Status
 from limitpoint.tasks import Classification
 from limitpoint.theory import convergence_bound, explain, predict
 from limitpoint.verify.classification import verdict_on_classification
+from limitpoint.verify.conserved import drift_check
 from limitpoint.verify.disguise import end_within, strayed_from, within_the_form
 from limitpoint.verify.training import (
     law_check,
@@ -134,11 +134,11 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
             "where it is unstable, so that it trains another network: the flow within the form was "
             "compared instead.",
         )
-    moved = drift(problem.network, flows[-1])
     checks.append(
-        Check(
+        drift_check(
             "parameter flow: invariant drift",
-            moved.relative,
+            problem.network,
+            flows[-1],
             accumulated,
             f"{ACCUMULATION:g} rtol (1 + longest growth)",
         )

@@ -7,12 +7,13 @@ flow is followed to its end, over margins beyond all floats.
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.dynamics import Settling, Trajectory, drift, settle
+from limitpoint.dynamics import Settling, Trajectory, settle
 from limitpoint.errors import NoTheoremApplies
 from limitpoint.problem import Problem
 from limitpoint.sensitivity import ACCUMULATION, SAFETY
 from limitpoint.status import Status
 from limitpoint.theory import Limit, explain, predict, stationarity
+from limitpoint.verify.conserved import drift_check
 from limitpoint.verify.verdict import Check, Verdict, certificate_checks, in_words
 
 __all__ = ["verdict_on_classification"]
@@ -78,9 +79,10 @@ def _checks_of_flow(problem: Problem, found: Settling) -> list[Check]:
             RTOL,
             f"the margin {TO:g} must be reached ({in_words(run)})",
         ),
-        Check(
+        drift_check(
             "flow: invariant drift",
-            drift(problem.network, run).relative,
+            problem.network,
+            run,
             ACCUMULATION * RTOL * (1.0 + float(np.log(TO))),
             f"{ACCUMULATION:g} rtol (1 + log margin)",
         ),
