@@ -272,19 +272,19 @@ class _Noise:
 
     def __init__(self, problem: Problem, mirror: MirrorMap, path: SaddlePath, unit: float) -> None:
         task, rtol = problem.regression, SampleSpace().rtol
-        self._path, self._unit, self._resolved = path, unit, mirror.resolved
+        self._path, self._unit, self._resolved = path, unit, mirror.resolves(task.fit_size)
         with np.errstate(all="ignore"):
             grown = np.stack([np.abs(mirror.growth_of(coef)) for coef in path.coefs])
         seen = np.isfinite(grown) & (path.coefs != 0)
         longest = max(-problem.init.log_scale, float(np.max(grown, where=seen, initial=0.0)))
         self._growth = ACCUMULATION * rtol * (1.0 + longest)
         # Next to a pole the flow in sample space resolves clocks as much better as they are long.
-        step = rtol / max(1.0, float(np.exp(mirror.log_clock_unit))) if mirror.resolved else rtol
+        step = rtol / max(1.0, float(np.exp(mirror.log_clock_unit))) if self._resolved else rtol
         gauge = FitGauge.of(task, mirror.start_coefs(), mirror.lower, mirror.upper)
         # What the integrator tolerates of duals that vanish, in units of h: of clocks of size one
         # in sample space, and of the unit itself in parameter space.
         widest = float(np.linalg.norm(task.X, 2)) or 1.0
-        least = 1.0 / (widest * unit) if mirror.resolved else 1.0
+        least = 1.0 / (widest * unit) if self._resolved else 1.0
         reached = np.linalg.norm(path.sample_duals @ gauge.basis, axis=1)
         # By Cauchy and Schwarz, of one step, for every clock at every saddle.
         columns = np.linalg.norm(gauge.basis.T @ task.X, axis=0)

@@ -137,7 +137,7 @@ class _OwnClocks(Sensitivity):
 
     def _noise(self) -> Float:
         noise = self._rates() * (1.0 + self._growth)
-        if self._mirror.resolved:
+        if self._mirror.resolves(self._task.fit_size):
             # The flow in sample space holds clocks, each the sum of a start's, of the size of the
             # unit, and of the duals' parts, which may cancel.
             rows, dual = self._range.T @ self._task.X, self._range.T @ self.limit.dual

@@ -227,3 +227,18 @@ def test_the_jacobian_of_the_pace_is_its_derivative(network, held):
     # Central differences: step² and eps/step, of derivatives of this size.
     size = np.abs(found).max()
     np.testing.assert_allclose(found, np.array(columns).T, rtol=0, atol=1e-8 * max(1.0, size))
+
+
+def test_data_far_above_the_start_are_followed_in_parameter_space():
+    """Next to a pole clocks hold coefficients of 1e12 to a few digits, at any scale."""
+    rng = np.random.default_rng(5)
+    task = lp.Regression(rng.standard_normal((3, 6)), 1e12 * rng.standard_normal(3))
+    network = lp.SignedPower(6)
+    problem = lp.Problem(network, lp.Init.random(network, task, scale=0.5, seed=1), task)
+    run, limit = lp.flow(problem), lp.predict(problem)
+    assert run.kind == "gradient flow in parameter space"
+    assert run.status is lp.Status.CONVERGED
+    assert np.linalg.norm(run.coef - limit.coef) <= 1e-8 * np.linalg.norm(limit.coef)
+    assert lp.verify(problem).passed
+    with pytest.raises(lp.errors.InitError, match=r"coefficients of size .*e\+1"):
+        lp.flow(problem, space=lp.SampleSpace())

@@ -13,6 +13,7 @@ from limitpoint.dynamics.sample_flow import flow_in_sample_space
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.dynamics.two_layer_flow import check_resolved, flow_of_two_layers
 from limitpoint.errors import InitError, LimitpointError
+from limitpoint.mirror import MirrorMap
 from limitpoint.networks import TwoLayer
 from limitpoint.problem import Problem
 from limitpoint.tasks import Classification
@@ -169,7 +170,7 @@ def flow(
     if two_layers:
         check_resolved(problem)
     if space is None:
-        mapped = radial is not None or (mirror is not None and mirror.resolved)
+        mapped = radial is not None or (mirror is not None and _resolved(problem, mirror))
         space = SampleSpace() if mapped or two_layers else ParameterSpace()
     if isinstance(space, ParameterSpace):
         return flow_in_parameter_space(
@@ -189,14 +190,20 @@ def flow(
         raise InitError(
             f"{problem.network} has no mirror map from this start; use space=ParameterSpace()"
         )
-    if not mirror.resolved:
+    if not _resolved(problem, mirror):
         raise InitError(
             f"at log_scale={problem.init.log_scale:.6g} float64 does not resolve the clocks of "
-            f"{problem.network} near their poles; use space=ParameterSpace()"
+            f"{problem.network} near their poles, for coefficients of size "
+            f"{problem.regression.fit_size:.1g}; use space=ParameterSpace()"
         )
     return flow_in_sample_space(
         problem, mirror, t_end, recorded, space.rtol, space.misfit_tolerance, space.max_steps
     )
+
+
+def _resolved(problem: Problem, mirror: MirrorMap) -> bool:
+    """Whether float64 clocks give the coefficients that fit the data."""
+    return mirror.resolves(problem.regression.fit_size)
 
 
 def _checked_times(

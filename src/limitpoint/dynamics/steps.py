@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from scipy.integrate import BDF, DOP853, LSODA, OdeSolver
+from scipy.linalg import LinAlgWarning
 from scipy.optimize import brentq
 
 from limitpoint.arrays import Float
@@ -98,9 +99,11 @@ class Steps:
             if 0.0 < stride < FINEST_STEP * float(self._solver.t):
                 # Near a pole steps become too short to be added to the place: count from here anew.
                 self._start_again(stride)
-            with warnings.catch_warnings():
-                # What the integrator has to say ends up in the status.
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                # What the integrator has to say ends up in the status, and what overflows in its
+                # trial steps is rejected.
                 warnings.simplefilter("ignore", UserWarning)
+                warnings.simplefilter("ignore", LinAlgWarning)
                 self._solver.step()
             if self._solver.status != "failed" and np.isfinite(self._solver.y).all():
                 break

@@ -68,9 +68,9 @@ class MirrorMap(ABC):
         """Logarithm of the size of the clocks relative to their distance from a pole."""
         return 0.0
 
-    @property
-    def resolved(self) -> bool:
-        """Whether float64 clocks give the coefficients, also along a flow."""
+    def resolves(self, size: float) -> bool:
+        """Whether float64 clocks give coefficients of this size, also along a flow."""
+        del size
         return True
 
     def coefs_and_slopes(self, clocks: Float) -> tuple[Float, Float]:

@@ -10,6 +10,7 @@ Clocks along the curve are given in units of `e^log_clock_unit` (for a network o
 is `s^(2−L)`), in which they are of order 1 at every scale.
 """
 
+import math
 from abc import abstractmethod
 from typing import NamedTuple
 
@@ -20,9 +21,9 @@ from limitpoint.mirror.base import MirrorMap, MirrorPoint
 
 __all__ = ["CurveMap", "CurvePoint"]
 
-# A visible coefficient stands at a distance of order 1 from its pole, and a flow resolves clocks
-# (of the size of their unit) to 1e-12 relative at tolerable cost: beyond this unit it would not
-# reach the relative accuracy 1e-10.
+# A coefficient of order 1 stands at a distance of order 1 from its pole, and a flow resolves clocks
+# (of the size of their unit) to 1e-12 relative at tolerable cost: where clocks are longer than this
+# many distances, it would not reach the relative accuracy 1e-10.
 LONGEST_RESOLVED = float(np.log(1e2))
 
 
@@ -88,10 +89,14 @@ class CurveMap(MirrorMap):
         """Whether one position is the same multiple of the start at every scale."""
         return True
 
-    @property
-    def resolved(self) -> bool:
-        """Whether clocks, next to a pole, are resolved beyond the tolerance of a flow."""
-        return bool(np.all(self.log_clock_unit <= LONGEST_RESOLVED))
+    def resolves(self, size: float) -> bool:
+        """Whether clocks, next to a pole, are resolved beyond the tolerance of a flow.
+
+        A coefficient is the power `−L/(L−2)` of the distance from its pole.
+        """
+        power = (self.degree - 2) / self.degree
+        length = self.log_clock_unit + power * math.log(max(size, 1.0))
+        return bool(np.all(length <= LONGEST_RESOLVED))
 
     @property
     def offsets(self) -> Float:

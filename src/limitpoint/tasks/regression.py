@@ -1,8 +1,10 @@
 """Least squares."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from limitpoint.arrays import Float
@@ -47,6 +49,11 @@ class Regression(Task):
         object.__setattr__(self, "X", matrix)
         object.__setattr__(self, "y", targets)
         object.__setattr__(self, "loss_factor", as_loss_factor(loss_factor))
+
+    @cached_property
+    def fit_size(self) -> float:
+        """The largest entry of the smallest best fit: what coefficients are like, in size."""
+        return float(np.abs(np.linalg.lstsq(self.X, self.y, rcond=None)[0]).max())
 
     def residual(self, coef: Any) -> Any:
         """`y − Xβ`."""

@@ -99,7 +99,8 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
     radial = isinstance(problem.network, CoupledNetwork) and (
         problem.network.radial_map(problem.init) is not None
     )
-    if radial or two_layers or (mirror is not None and mirror.resolved and not endless):
+    resolved = mirror is not None and mirror.resolves(problem.regression.fit_size)
+    if radial or two_layers or (resolved and not endless):
         sample = SampleSpace()
         flows.append(flow(problem, space=sample))
         checks += flow_checks("sample flow", flows[-1], scales, sample.misfit_tolerance, 0.0)
