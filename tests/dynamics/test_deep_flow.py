@@ -242,3 +242,16 @@ def test_data_far_above_the_start_are_followed_in_parameter_space():
     assert lp.verify(problem).passed
     with pytest.raises(lp.errors.InitError, match=r"coefficients of size .*e\+1"):
         lp.flow(problem, space=lp.SampleSpace())
+
+
+@pytest.mark.slow
+def test_steps_that_stability_holds_back_are_noticed():
+    """Steps of Adams' method that varied by a few per cent, for ever, at the last coefficient."""
+    rng = np.random.default_rng(13)
+    task = lp.Regression(rng.standard_normal((4, 6)), rng.standard_normal(4))
+    layers = [rng.choice([-1, 1], 6) * 10 ** rng.uniform(-3.5, 0, 6) for _ in range(5)]
+    problem = lp.Problem(lp.Diagonal(5), lp.Init(layers, 1e-6), task)
+    run = lp.flow(problem, space=lp.ParameterSpace(max_steps=20000))
+    assert run.status is lp.Status.CONVERGED
+    limit = lp.predict(problem)
+    assert np.linalg.norm(run.coef - limit.coef) <= 1e-8 * np.linalg.norm(limit.coef)

@@ -25,6 +25,11 @@ MAX_RESTARTS = 100
 # rounding of the place, tell; SciPy's BDF, implicit from its first step, takes over.
 HELD_STEPS = 200
 EQUAL_STEPS = 1e-9
+# Where the velocity is more than rounding, the steps that stability allows vary a little. Those
+# that accuracy allows change by orders of magnitude along a flow from plateau to plateau: so many
+# within a factor tell as well.
+SIMILAR_STEPS = 1000
+SIMILAR = 3.0
 # The integrator's place is reset when its steps are shorter than this part of it: five digits are
 # left to tell them apart.
 FINEST_STEP = 1e-11
@@ -79,7 +84,8 @@ class Steps:
         self._motion = motion
         self._end = end
         self._rtol, self._atol = rtol, atol
-        self._restarts = self._held = self._steps = 0
+        self._restarts = self._held = self._similar = self._steps = 0
+        self._shortest = self._longest = 0.0  # of the steps alike
         self._is_back = False  # whether the integrator is ahead of the state
         self._first = 0.0  # the first step that was given to the integrator
         self._origin = 0.0  # the place from which it counts
@@ -112,8 +118,7 @@ class Steps:
                 return False
             self._restarts += 1
             self._start_again(RESTART_STEP * stride)
-        equal = abs(float(self._solver.step_size) - stride) <= EQUAL_STEPS * stride
-        self._held = self._held + 1 if equal and isinstance(self._solver, LSODA) else 0
+        self._count(stride, float(self._solver.step_size))
         farthest = self.place + self._motion.reach(self.state, self._solver.y)
         self.before, self.place = self.place, self._origin + float(self._solver.t)
         self.state = self._solver.y.copy()
@@ -123,6 +128,17 @@ class Steps:
             # The rest of the step went by a pace that suited no longer.
             self._go_back(self._crossing(self._motion.overrun))
         return True
+
+    def _count(self, before: float, step: float) -> None:
+        """How many of LSODA's steps in a row were equal, and how many alike."""
+        if not isinstance(self._solver, LSODA):
+            self._held = self._similar = 0
+            return
+        self._held = self._held + 1 if abs(step - before) <= EQUAL_STEPS * before else 0
+        self._shortest = min(self._shortest, step) if self._similar else step
+        self._longest = max(self._longest, step) if self._similar else step
+        alike = self._longest <= SIMILAR * self._shortest
+        self._similar = self._similar + 1 if alike else 0
 
     def states(self, places: Float) -> Float:
         """The states at places within the last step."""
@@ -163,7 +179,8 @@ class Steps:
                 self._start_again(np.inf, free=motion.starts_freely)
         if self._is_back:
             self._start_again(np.inf)
-        if self._held >= HELD_STEPS and self._solver.status == "running":
+        held = self._held >= HELD_STEPS or self._similar >= SIMILAR_STEPS
+        if held and self._solver.status == "running":
             self._start_again(float(self._solver.step_size), stiff=True)
 
     def _start_again(self, stride: float, *, stiff: bool = False, free: bool = False) -> None:
@@ -178,7 +195,7 @@ class Steps:
         self._first = min(stride, float(own.min()))
         self._origin = self.place
         self._solver = self._from(self.state, None if free else self._first, stiff=stiff)
-        self._held, self._is_back = 0, False
+        self._held, self._similar, self._is_back = 0, 0, False
 
     def _from(
         self, state: Float, first_step: float | None = None, *, stiff: bool = False
