@@ -93,7 +93,8 @@ def test_how_close_the_flow_comes_to_the_second_saddle():
     """As s^0.108: 5e-6 at 1e-60, and 1e-9 below 1e-94 only, however exact the flow.
 
     Corrections to the power are of relative size s^0.1, below 1e-7 here; the grid in time is too
-    coarse for the tie of two exponents by 1e-4 of their slopes, which are below 1.
+    coarse for the tie of two exponents by 1e-4 of their slopes, which are below 1. Only dormant
+    coefficients tell: what is awake follows the flow's tolerance, 1e-11, which is more than that.
     """
     exponent, when = closest_approach()
     scales = 10.0 ** -np.arange(80, 141, 20)
@@ -102,7 +103,8 @@ def test_how_close_the_flow_comes_to_the_second_saddle():
         given = problem(scale)
         times = [when * lp.saddles(given).time_unit]
         found.append(lp.flow(given, times=times, space=EXACT).coefs[0])
-    np.testing.assert_allclose(slopes(scales, found - SADDLES[1]), exponent, rtol=0, atol=1e-4)
+    dormant = np.array(found)[:, SADDLES[1] == 0]
+    np.testing.assert_allclose(slopes(scales, dormant), exponent, rtol=0, atol=1e-4)
 
 
 def test_how_close_the_limit_is_to_the_third_saddle():

@@ -324,3 +324,52 @@ def test_a_curve_that_ends_at_zero_does():
     )
     assert mirror.upper.tolist() == [0.0]
     assert mirror.coefs(np.array([30.0]))[0] == pytest.approx(-5e-7 * np.exp(-60), rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 0.1])
+def test_a_curve_that_has_ended_goes_on_shrinking(scale):
+    """`p²/2 + q²` falls to zero as `p e^ξ` and `q e^{2ξ}` do, without its start's rounding."""
+    blocks = np.array([[0.6, 0.8], [1.0, 1e-6]])
+    mirror = General(lambda z: z[0] ** 2 / 2 + z[1] ** 2, block_size=2).mirror_map(
+        Init([blocks], scale)
+    )
+    clocks = -np.array([1.0, 3.0, 8.0, 30.0, 100.0])[:, None] * np.ones(2)
+    p, q = (scale * blocks[:, j] * np.exp((j + 1) * clocks) for j in (0, 1))
+    exact = p**2 / 2 + q**2
+    # Velocities are resolved to 1e-13 on each of a few panels; k falls by e^{12} on one.
+    np.testing.assert_allclose(mirror.coefs(clocks), exact, rtol=1e-10)
+    np.testing.assert_allclose(mirror.slopes(clocks), p**2 + 4 * q**2, rtol=1e-8)
+    np.testing.assert_allclose(mirror.clocks(exact), clocks, rtol=1e-10)
+    conjugates = mirror.evaluate(clocks).conjugates  # from the start on: right relative to it
+    np.testing.assert_allclose(conjugates, (p**2 + q**2) / 4, rtol=1e-8, atol=1e-15 * scale**2)
+    assert mirror.lower.tolist() == [0.0, 0.0]
+
+
+def pulled_curve(rates, start, clocks):
+    """`k = λp²/2 + μq²/2 + pq²` while 2p is nothing beside μ: `q = q₀e^{μξ}` pulls at p."""
+    fast, slow = rates
+    p, q = start
+    pull = q**2 * (np.exp(2 * slow * clocks) - np.exp(fast * clocks)) / (2 * slow - fast)
+    return p * np.exp(fast * clocks) + pull, q * np.exp(slow * clocks)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-21, 1e-18, 1e-15])
+@pytest.mark.parametrize("small", [0.0, 1e-14])
+@pytest.mark.parametrize("slow", [1.0, -1.0])
+def test_components_that_are_pulled_away_from_zero_grow(scale, small, slow):
+    """What is far below the block's rounding at the start is all of it later on."""
+
+    def k(z):
+        return 1.5 * z[0] ** 2 + slow / 2 * z[1] ** 2 + z[0] * z[1] ** 2
+
+    mirror = table(k, np.array([small, 1.0]), np.log(scale))
+    assert mirror.upper.tolist() == [np.inf]
+    # Until p is 1e-11, where what the exact curve leaves out, 2p beside μ, is that much.
+    ends = np.linspace(0.0, 1.0, 9)[1:]
+    last = (np.log(1e-11) - np.log(scale * small + scale**2 / abs(2 * slow - 3))) / 3
+    clocks = last * ends
+    p, q = pulled_curve((3.0, slow), (scale * small, scale), clocks)
+    exact = 1.5 * p**2 + slow / 2 * q**2 + p * q**2
+    error = np.abs(mirror.coefs(clocks[:, None])[:, 0] - exact)
+    # The clock is rounded by 1e-14, and each of some thirty panels is resolved to 1e-13.
+    assert (error <= 1e-10 * (p**2 + q**2)).all()

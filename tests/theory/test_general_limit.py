@@ -144,6 +144,7 @@ def test_infinite_scale_is_not_covered():
 class TestPath:
     """Limits along the scale: tables of several scales are made together."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", MODELS)
     def test_equal_to_single_predictions_from_fewer_steps(self, name):
         network = lp.General(MODELS[name][0], block_size=2)

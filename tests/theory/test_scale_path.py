@@ -249,3 +249,16 @@ class TestValue:
     def test_it_cannot_be_changed(self):
         with pytest.raises(ValueError, match="read-only"):
             self.path.scales[0] = 1.0
+
+
+@pytest.mark.parametrize("depth", [4, 6])
+def test_a_scale_whose_clocks_overflow_is_refused_as_by_a_single_prediction(depth):
+    problem = path_problem(depth, 0)
+    with pytest.raises(
+        lp.errors.ScaleNotRepresentable, match=f"a network of degree {depth} overflow"
+    ):
+        lp.predict(at(problem, 1e-300))
+    with pytest.raises(
+        lp.errors.ScaleNotRepresentable, match=f"a network of degree {depth} overflow"
+    ):
+        lp.predict_path(problem, [1.0, 1e-300, 1e-3])

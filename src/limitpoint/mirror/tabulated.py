@@ -28,6 +28,8 @@ __all__ = ["TabulatedMap", "block_growth_times"]
 # Curves of several scales that are tabulated together: beyond this many the calls cost little
 # beside the arithmetic, and panels as short as some curve needs them are too many for the others.
 CURVES_TOGETHER = 500
+# So many times the panels of one scale are too many for several.
+MANY_PANELS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,13 +156,23 @@ class TabulatedMap(CurveMap):
         )
 
     def at_log_scales(self, log_scales: Sequence[float]) -> Iterator["TabulatedMap"]:
-        """One scale after the other, the tables of many made together."""
-        together = max(1, CURVES_TOGETHER // (2 * self._size))
-        for first in range(0, len(log_scales), together):
-            maps = [self.at_log_scale(s) for s in log_scales[first : first + together]]
+        """One scale after the other, the tables of more and more made together.
+
+        Panels are common to the curves of a table. Where each curve needs short ones at a place of
+        its own, tables of many have too many, and every scale has its own again.
+        """
+        most, together, alone = max(1, CURVES_TOGETHER // (2 * self._size)), 1, 0
+        left = list(log_scales)
+        while left:
+            maps = [self.at_log_scale(log_scale) for log_scale in left[:together]]
             for groups in zip(*(each.groups for each in maps), strict=True):
                 BlockCurves.prepare(groups)
             yield from maps
+            left = left[together:]
+            panels = max(len(group.panels.edges) for each in maps for group in each.groups)
+            alone = alone or panels
+            most = most if panels <= MANY_PANELS * alone else 1
+            together = min(2 * together, most)
 
     @property
     def _size(self) -> int:

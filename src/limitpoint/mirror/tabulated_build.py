@@ -17,8 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
-from limitpoint.mirror.tabulated_collocation import POINTS, field_at, newton, picard, rule
-from limitpoint.mirror.tabulated_linear import ZERO_COMPONENT
+from limitpoint.mirror.tabulated_collocation import (
+    POINTS,
+    SMALLEST_COMPONENT,
+    field_at,
+    newton,
+    picard,
+    rule,
+)
 from limitpoint.mirror.tabulated_model import BlockModel
 from limitpoint.mirror.tabulated_panels import Panels
 
@@ -49,6 +55,9 @@ STIFF_PANEL = 0.25
 # A curve whose panel has been cut this often in vain has met the rounding of its own gradient
 # (a slow manifold far out, say): its table ends there.
 FRUITLESS_CUTS = 12
+# Cuts in vain, in all, after which the components of a curve are no longer resolved one by one. A
+# component that changes by e^{600} on the longest panel takes five cuts until shorter panels tell.
+COARSE_CUTS = 5
 # The table ends where |k| is beyond any data (their squares are at most 1e150, coefficients less),
 # or the block is; from there on k follows a power law.
 LARGEST_COEF, LARGEST_RADIUS = 1e30, 1e100
@@ -79,6 +88,7 @@ class _State:
     smallest_gradient: Float = field(init=False)
     cut_short: NDArray[np.bool_] = field(init=False)
     stiff: NDArray[np.bool_] = field(init=False)
+    as_a_whole: NDArray[np.bool_] = field(init=False)
     k_rate: Float = field(init=False)
 
     def allowed_rounding(self, curves: NDArray[np.intp]) -> Float:
@@ -96,6 +106,7 @@ class _State:
         self.cut_short = np.zeros(count, dtype=bool)
         self.smallest_gradient = np.full(count, np.inf)
         self.stiff = np.zeros(count, dtype=bool)
+        self.as_a_whole = np.zeros(count, dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +154,7 @@ def tabulate(model: BlockModel, entries: Entries) -> Panels:
     starts: dict[str, list[Float]] = {}
     polynomials: dict[str, list[Float]] = {}
     length, placed, failed_tail = FIRST, 0, np.full(len(radius), np.inf)
+    coarse_tail, in_vain = np.full(len(radius), np.inf), np.zeros(len(radius), dtype=np.intp)
     fruitless = np.zeros(len(radius), dtype=np.intp)
     while len(state.active) and len(rows) < MOST_PANELS:
         now = state.active
@@ -158,6 +170,16 @@ def tabulate(model: BlockModel, entries: Entries) -> Panels:
         tails, limit = panel.tails, np.maximum(RESOLUTION, 8 * noise)
         limit = np.maximum(limit, RESOLUTION * allowed / WORST_ROUNDING)
         good = panel.solved & (tails <= limit)
+        # A component that is small now may be all that is left later on: each is resolved relative
+        # to itself where gradients are, unless shorter panels do not help.
+        coarse = good & ~(panel.own_tails <= limit) & ~state.as_a_whole[now]
+        in_vain[now] += coarse & ~(panel.own_tails < 0.5 * coarse_tail[now])
+        state.as_a_whole[now] |= in_vain[now] > COARSE_CUTS
+        coarse_tail[now] = np.where(coarse, panel.own_tails, np.inf)
+        coarse &= ~state.as_a_whole[now]
+        if good.all() and coarse.any() and length / 2 >= SHORTEST:
+            length /= 2
+            continue
         if not good.all():
             before = failed_tail[state.active]
             fruitless[state.active] += ~good & ~(tails < 0.5 * before)
@@ -169,7 +191,7 @@ def tabulate(model: BlockModel, entries: Entries) -> Panels:
             else:
                 length /= 2
             continue
-        failed_tail[:], fruitless[:] = np.inf, 0
+        failed_tail[:], coarse_tail[:], fruitless[:] = np.inf, np.inf, 0
         row = np.full(len(radius), -1, dtype=np.intp)
         row[state.active] = placed + np.arange(len(state.active))
         placed += len(state.active)
@@ -180,6 +202,7 @@ def tabulate(model: BlockModel, entries: Entries) -> Panels:
         for name, value in panel.polynomials.items():
             polynomials.setdefault(name, []).append(value)
         _advance(state, panel, largest, model)
+        tails = np.where(state.as_a_whole[now], tails, np.maximum(tails, panel.own_tails))
         if (tails <= np.maximum(1e-2 * limit, 2 * noise)).all():
             length = min(2 * length, LONGEST)
     state.cut_short[state.active] = True  # more panels than any smooth k has taken
@@ -214,6 +237,7 @@ class _Panel:
 
     solved: NDArray[np.bool_]
     tails: Float
+    own_tails: Float
     starts: dict[str, Float]
     polynomials: dict[str, Float]
     end: dict[str, Float]
@@ -227,10 +251,13 @@ def _solve(model: BlockModel, state: _State, length: float, noise: Float) -> _Pa
     radius, y, side, held = state.radius[now], state.y[now].T, state.side[now], state.held[now].T
     tolerance = np.maximum(CONVERGENCE, 2 * noise)
     values, solved = np.empty((y.shape[0], POINTS, len(now))), np.zeros(len(now), dtype=bool)
+    exact = model.is_exact_in_components(radius * np.exp(length)) & ~state.as_a_whole[now]
+    settled = np.ones(len(now), dtype=bool)
     easy = np.flatnonzero(~state.stiff[now])
     if len(easy):
-        values[..., easy], solved[easy] = picard(
-            model, radius[easy], y[:, easy], side[easy], held[:, easy], weights, tolerance[easy]
+        at = (radius[easy], y[:, easy], side[easy], held[:, easy])
+        values[..., easy], solved[easy], settled[easy] = picard(
+            model, *at, weights, tolerance[easy], exact[easy]
         )
     rest = np.flatnonzero(~solved & (state.stiff[now] | (length <= STIFF_PANEL)))
     if len(rest):
@@ -238,6 +265,7 @@ def _solve(model: BlockModel, state: _State, length: float, noise: Float) -> _Pa
             model, radius[rest], y[:, rest], side[rest], held[:, rest], weights, tolerance[rest]
         )
         state.stiff[now[rest]] |= solved[rest]
+        settled[rest] = True  # Newton's last step is far below its tolerance
     velocity, norm, steep = field_at(model, radius, values, side, held)
     clock_rate = norm / steep
     k_rate = side * radius**2 * norm * steep
@@ -256,9 +284,11 @@ def _solve(model: BlockModel, state: _State, length: float, noise: Float) -> _Pa
         axis=0,
     )
     good = np.isfinite(tails)
+    own_tails = _tails_of_components(fit @ velocity, values)
     return _Panel(
         solved=solved & good,
         tails=np.where(solved & good, tails, np.inf),
+        own_tails=np.where(exact, np.where(settled, own_tails, np.inf), 0.0),
         starts={
             "radius": radius,
             "y": state.y[now],
@@ -288,9 +318,9 @@ def _advance(state: _State, panel: _Panel, largest: Float, model: BlockModel) ->
     state.clock[now] += panel.end["clock"]
     state.k[now] += panel.end["k"]
     # On the way past zero k falls by orders of magnitude: sums would keep what its start rounds to.
-    small = now[shrinking & (state.radius[now] < model.taylor_radius)]
-    if len(small):
-        state.k[small] = model.series_value(state.radius[small, None] * state.y[small])
+    fallen = now[shrinking]
+    if len(fallen):
+        state.k[fallen] = model.value_at(state.radius[fallen, None] * state.y[fallen])
     state.conjugate[now] += panel.end["conjugate"]
     state.smallest_gradient[now] = np.minimum(state.smallest_gradient[now], panel.end["steep"])
     state.k_rate[now] = np.abs(panel.end["k rate"])
@@ -299,7 +329,7 @@ def _advance(state: _State, panel: _Panel, largest: Float, model: BlockModel) ->
     at_zero = shrinking & (radius < model.linear_radius)
     # A curve ends at zero only if all that is left of it shrinks there. One that comes close to it
     # goes on along what grows, however small that has become.
-    left = np.abs(state.y[now]) > ZERO_COMPONENT
+    left = state.y[now] != 0
     at_zero &= ~(left & (state.side[now, None] * model.eigenvalues >= 0)).any(axis=1)
     state.levelled[now] = levelled & ~at_zero
     state.reached_zero[now] = at_zero
@@ -316,6 +346,14 @@ def _retire(model: BlockModel, state: _State, curves: NDArray[np.intp]) -> None:
     steady = state.k_rate[curves] <= STEADY * np.abs(state.k[curves])
     state.levelled[curves] = (near < CRITICAL_DISTANCE) | steady
     state.active = np.setdiff1d(state.active, curves)
+
+
+def _tails_of_components(series: Float, values: Float) -> Float:
+    """The same of each component's velocity, relative to that or to the component; the largest."""
+    size = np.abs(values).max(axis=(0, 1))
+    each = np.maximum(np.abs(series).max(axis=1), np.abs(values).max(axis=1))
+    last = np.abs(series[:, -2:]).max(axis=1)
+    return np.asarray((last / np.maximum(each, SMALLEST_COMPONENT * size)).max(axis=0))
 
 
 def _tail(series: Float) -> Float:

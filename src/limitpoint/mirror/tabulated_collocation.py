@@ -19,6 +19,14 @@ __all__ = ["POINTS", "field_at", "newton", "picard", "rule"]
 # Twenty points resolve e^{2τ}, the growth of a coefficient, on panels of length 3 to 1e-13.
 POINTS = 20
 PICARD_STEPS, NEWTON_STEPS = 40, 10
+# Its error, K^n/n! for a component that changes by e^K on the panel, grows until n = K: at most 12
+# where twenty points resolve it. Later a change that does not fall is rounding.
+PICARD_GROWTH = 12
+# Components that settle to this, relative to themselves, are as good as the panel's resolution.
+OWN_CONVERGENCE = 1e-13
+# Components below this part of the block are not resolved by themselves: the smallest starts that
+# are followed by a table (1e-100) pull at others by their square.
+SMALLEST_COMPONENT = 1e-150
 
 
 @cache
@@ -66,30 +74,41 @@ def picard(
     held: Float,
     weights: Float,
     tolerance: Float,
-) -> tuple[Float, NDArray[np.bool_]]:
-    """Iterate `y ↦ y_a + ∫ dy/dτ`; values are (p, points, N)."""
+    exact: NDArray[np.bool_],
+) -> tuple[Float, NDArray[np.bool_], NDArray[np.bool_]]:
+    """Iterate `y ↦ y_a + ∫ dy/dτ`; values are (p, points, N).
+
+    Whether they have settled relative to the block, and each component relative to itself. That is
+    waited for where gradients are exact in their components, for as long as it makes progress.
+    """
     values = np.repeat(y[:, None], len(weights), axis=1)
     left = np.arange(len(radius))
     current, at = values, (radius, y, side, held)
-    for _ in range(PICARD_STEPS):
+    worst, close = np.full(len(radius), np.inf), np.zeros(len(radius), dtype=bool)
+    for step in range(PICARD_STEPS):
         velocity, _, _ = field_at(model, at[0], current, at[2], at[3])
         new = at[1][:, None] + weights @ velocity
-        change = np.abs(new - current).max(axis=(0, 1))
-        size = np.abs(new).max(axis=(0, 1))
+        changes, sizes = np.abs(new - current).max(axis=1), np.abs(new).max(axis=1)
+        size = sizes.max(axis=0)
         values[..., left] = new
+        own = (changes / np.maximum(sizes, SMALLEST_COMPONENT * size)).max(axis=0)
+        close[left] = changes.max(axis=0) <= tolerance[left] * size
+        stuck = (step >= PICARD_GROWTH) & ~(own < 0.5 * worst[left])
+        worst[left] = own
         # A curve that is lost is not followed further.
-        running = ~(change <= tolerance[left] * size) & (size < np.inf)
+        waiting = exact[left] & ~(own <= tolerance[left]) & ~stuck
+        running = (~close[left] | waiting) & (size < np.inf)
         if running.sum() < 0.75 * len(left):  # fewer: leave the settled ones out
             left, current = left[running], new[..., running]
             at = (radius[left], y[:, left], side[left], held[:, left])
-            settled = np.zeros(len(left), dtype=bool)
+            if len(left) == 0:
+                break
         else:
-            current, settled = new, ~running
-        if len(left) == 0 or settled.all():
-            break
-    solved = np.asarray(np.isfinite(values).all(axis=(0, 1)))
-    solved[left[~settled]] = False
-    return values, solved
+            current = new
+            if not running.any():
+                break
+    solved = np.asarray(np.isfinite(values).all(axis=(0, 1))) & close
+    return values, solved, worst <= np.maximum(tolerance, OWN_CONVERGENCE)
 
 
 def newton(

@@ -20,6 +20,7 @@ from limitpoint.mirror.tabulated_build import Entries, tabulate, tabulate_togeth
 from limitpoint.mirror.tabulated_linear import ZERO_COMPONENT, LinearStage
 from limitpoint.mirror.tabulated_model import BlockModel
 from limitpoint.mirror.tabulated_panels import Panels
+from limitpoint.mirror.tabulated_pull import linear_radii
 
 __all__ = ["BlockCurves", "CurveValues"]
 
@@ -32,7 +33,7 @@ TRIALS = 4
 # Within this distance of the place where k vanishes, its conjugate is integrated from there: k and
 # the clock's rate change by e^{2·0.25} at most, which eight Gauss points integrate to rounding.
 NEAR_ZERO, GAUSS_POINTS = 0.25, 8
-# log of the smallest radius from which a k without a Hessian can be followed in float64: the
+# log of the smallest radius from which a k can be followed in float64 without a linear stage: the
 # coefficient is its third power at most.
 SMALLEST_LOG_RADIUS = -230.0
 # log of the largest radius at which ∇k of a quadratic k can still be squared.
@@ -71,14 +72,19 @@ class BlockCurves:
         """The start of the curves."""
         z = self.blocks @ self.model.basis
         size = np.linalg.norm(self.blocks, axis=1, keepdims=True)
-        return LinearStage(
+        components = np.where(np.abs(z) <= ZERO_COMPONENT * size, 0.0, z)
+        stage = LinearStage(
             eigenvalues=self.model.eigenvalues,
-            components=np.where(np.abs(z) <= ZERO_COMPONENT * size, 0.0, z),
+            components=components,
             quadratic=0.5
             * np.einsum("na,ab,nb->n", self.blocks, self.model.hessian_at_zero, self.blocks),
             log_scale=self.log_scale,
-            radius=self.model.linear_radius,
+            radius=np.full(len(z), self.model.linear_radius),
         )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            units = np.where(size > 0, components / size, 0.0)
+        held = self._held(units, np.zeros(len(z)), stage.active)
+        return stage.with_radius(linear_radii(self.model, stage, held))
 
     @cached_property
     def exits(self) -> Float:
@@ -133,7 +139,7 @@ class BlockCurves:
             directions[rows] = self.linear.directions_at(columns[rows], clocks[rows], side)
         with np.errstate(under="ignore", over="ignore"):
             size = np.linalg.norm(self.linear.components, axis=1)[columns]
-            radius = np.where(inside, self.model.linear_radius, np.exp(self.log_scale) * size)
+            radius = np.where(inside, self.linear.radius[columns], np.exp(self.log_scale) * size)
             coefs = self._entry_coefs(columns, clocks, directions, inside)
             finite = np.where(np.isfinite(clocks), clocks, 0.0)
             conjugates = np.where(inside, self.linear.conjugates(columns, finite), 0.0)
@@ -233,7 +239,10 @@ class BlockCurves:
 
         def table(curves: Index, taus: Float) -> tuple[Float, ...]:
             rows, u = self.panels.locate(curves, np.minimum(taus, self.panels.ends[curves]))
-            return (self.panels.blocks(rows, u),)
+            blocks = self.panels.blocks(rows, u)
+            past, clocks = self._past_the_table(curves, taus)
+            blocks[past] = self._ending.components_at(curves[past], clocks)
+            return (blocks,)
 
         for where, (part,) in self._parts(
             positions, lambda c, s: (np.zeros((len(c), self.model.size)),), linear, table
@@ -350,9 +359,47 @@ class BlockCurves:
                 lost = extra & panels.lost[curves]
                 for part in (k, log_rate, clock, clock_rate):
                     part[lost] = np.nan
-            logs = np.log(np.abs(k))
+            signs, logs = np.sign(k), np.log(np.abs(k))
+        past, clocks = self._past_the_table(curves, taus)
+        if past.any():
+            signs[past], logs[past] = self._ending.signs_and_logs(curves[past], clocks)
+            slopes = self._ending.log_slopes(curves[past], clocks)
+            log_rate[past] = slopes - np.log(self.model.rate)
+            clock[past] = self._ending_clocks[curves[past]] + np.abs(clocks)
+            clock_rate[past] = 1 / self.model.rate
         clock = side * (clock + self.exits[curves])
-        return np.sign(k), logs, log_rate, clock, clock_rate
+        return signs, logs, log_rate, clock, clock_rate
+
+    def _past_the_table(self, curves: Index, taus: Float) -> tuple[NDArray[np.bool_], Float]:
+        """Which places lie beyond the table of a curve that ends at zero, and their clocks there.
+
+        Clocks count from the end of the table.
+        """
+        beyond = taus - self.panels.ends[curves]
+        past = self.panels.reached_zero[curves] & (beyond > 0)
+        side = np.where(curves[past] < len(self.blocks), 1.0, -1.0)
+        return past, side * np.minimum(beyond[past] / self.model.rate, self._far)
+
+    @cached_property
+    def _ending(self) -> LinearStage:
+        """The linear motion of the 2n curves from the end of their tables: for those at zero."""
+        panels, curves = self.panels, np.arange(2 * len(self.blocks))
+        z = np.zeros((len(curves), self.model.size))
+        ended = np.flatnonzero(panels.reached_zero)
+        z[ended] = panels.blocks(*panels.locate(ended, panels.ends[ended]))
+        return LinearStage(
+            eigenvalues=self.model.eigenvalues,
+            components=z,
+            quadratic=0.5 * (z * z) @ self.model.eigenvalues,
+            log_scale=0.0,
+            radius=np.zeros(len(z)),
+        )
+
+    @cached_property
+    def _ending_clocks(self) -> Float:
+        """`|ξ|` at the end of the tables, from their beginning."""
+        panels = self.panels
+        return panels.edge_values("clock")[panels.counts, np.arange(2 * len(self.blocks))]
 
     def _raw_conjugates(self, positions: Float) -> Float:
         """`Ψ̂`, zero at the start."""
@@ -371,6 +418,8 @@ class BlockCurves:
                 slope = k_rate / k * side + panels.end_slopes("clock")[1][curves]
                 rate = side * k * panels.rate("clock", rows, u)
                 further = np.where(panels.lost[curves], np.nan, rate * _grown(beyond, slope))
+                past, clocks = self._past_the_table(curves, taus)
+                further[past] = self._ending.conjugates(curves[past], clocks)
                 return (np.where(beyond > 0, values + further, values),)
 
         result = np.zeros(positions.shape)
@@ -417,7 +466,7 @@ class BlockCurves:
         sizes = self.log_scale + np.log(np.linalg.norm(self.blocks[columns], axis=1))
         with np.errstate(over="ignore"):
             values = self.model.start_value(self.blocks[columns], np.exp(self.log_scale))
-        small = self.model.rate == 0 and sizes.min() < SMALLEST_LOG_RADIUS
+        small = sizes.min() < SMALLEST_LOG_RADIUS
         extreme = small or sizes.max() > LARGEST_LOG_RADIUS
         if not extreme and np.isnan(values).any():
             block = np.exp(self.log_scale) * self.blocks[columns[np.isnan(values)][0]]
@@ -454,7 +503,8 @@ class BlockCurves:
         """The coefficient where the panels begin: its start, or the end of the linear stage."""
         signs, logs = self.start
         outside = signs * np.exp(np.where(self.linear.active, -np.inf, logs))
-        quadratic = 0.5 * self.model.linear_radius**2 * (directions**2 @ self.model.eigenvalues)
+        radii = self.linear.radius[columns]
+        quadratic = 0.5 * radii**2 * (directions**2 @ self.model.eigenvalues)
         return np.where(inside, quadratic, outside[columns])
 
     def _held(self, directions: Float, radius: Float, present: NDArray[np.bool_]) -> Float:
@@ -508,7 +558,22 @@ class BlockCurves:
         if name == "clock":
             beyond = np.where(np.isnan(beyond), np.inf, beyond)
         beyond = np.where(panels.lost[curves], np.nan, beyond)
+        past = panels.reached_zero[curves] & (over > 0)
+        if past.any():
+            beyond[past] = self._invert_past(name, curves[past], targets[past], over[past])
         return np.where(over > 0, panels.ends[curves] + beyond, found)
+
+    def _invert_past(self, name: str, curves: Index, targets: Float, over: Float) -> Float:
+        """The same beyond the tables of curves that end at zero, from their end."""
+        if name == "clock":
+            return np.asarray(self.model.rate * over)
+        side = np.where(curves < len(self.blocks), 1.0, -1.0)
+        end = side * self._far
+        low, high = np.minimum(0.0, end), np.maximum(0.0, end)
+        clocks = self._ending.clocks_of(curves, targets, low, high)
+        rest = side * targets  # below zero: the curve comes from there
+        found = np.where(rest < 0, self.model.rate * np.abs(clocks), np.nan)
+        return np.where(rest == 0, np.inf, found)
 
 
 def _solve_within(panels: Panels, name: str, rows: Index, wanted: Float, length: Float) -> Float:

@@ -7,7 +7,7 @@ While the block is so small that cubic terms vanish against rounding,
 with signs and logarithms kept apart, so that no scale is too small. Positions are `‖H‖ξ` here.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -40,14 +40,14 @@ class LinearStage:
     log_scale
         log s.
     radius
-        The stage ends where the norm of the block exceeds it.
+        The stage ends where the norm of a block exceeds this, (N,); zero for one that has none.
     """
 
     eigenvalues: Float
     components: Float
     quadratic: Float
     log_scale: float
-    radius: float
+    radius: Float
 
     @cached_property
     def logs(self) -> Float:
@@ -63,11 +63,19 @@ class LinearStage:
     @cached_property
     def active(self) -> NDArray[np.bool_]:
         """Blocks that start inside the stage, and not at zero."""
-        with np.errstate(over="ignore", under="ignore"):
-            sizes = _log_norm(self.logs) + self.log_scale
         present = (self.components != 0).any(axis=1)
-        small = sizes < (np.log(self.radius) if self.radius > 0 else -np.inf)
-        return np.asarray(small & present)
+        with np.errstate(divide="ignore"):
+            small = self.log_sizes < np.log(self.radius)
+        return np.asarray(small & present & (self.radius > 0))
+
+    @cached_property
+    def log_sizes(self) -> Float:
+        """`log ‖z‖` at the start."""
+        return _log_norm(self.logs) + self.log_scale
+
+    def with_radius(self, radius: Float) -> "LinearStage":
+        """The same motion, ended elsewhere."""
+        return replace(self, radius=radius)
 
     def exits(self, side: int) -> Float:
         """`|ξ|` at which each block leaves the stage on that side; 0 if outside from the start.
@@ -83,9 +91,11 @@ class LinearStage:
         if np.isneginf(self.log_scale):
             exits[rows] = np.inf
             return exits
-        logs, target = self.logs[rows], np.log(self.radius) - self.log_scale
+        logs, target = self.logs[rows], np.log(self.radius[rows]) - self.log_scale
         # log‖φ‖ is convex and below its target at 0: Newton's method from the right is monotone.
-        alone = np.where(growing[rows], (target - logs) / np.where(speeds > 0, speeds, 1), np.inf)
+        alone = np.where(
+            growing[rows], (target[:, None] - logs) / np.where(speeds > 0, speeds, 1), np.inf
+        )
         clocks = alone.min(axis=1)  # where the first of the growing components is there by itself
         for _ in range(HALVINGS):
             terms = logs + clocks[:, None] * speeds

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
 
@@ -137,6 +138,13 @@ class BlockModel:
         best = np.flatnonzero(gaps <= 2 * gaps.min())[0]
         return float(radii[best]), float(gaps[best])
 
+    def is_exact_in_components(self, radii: Float) -> NDArray[np.bool_]:
+        """Whether ∇k up to these radii is right in every component, or relative to the whole only.
+
+        The series is, in its eigenbasis; components of a formula may be differences of large terms.
+        """
+        return np.asarray(radii < self.taylor_radius)
+
     def scaled_gradient(self, radii: Float, directions: Float) -> Float:
         """`∇k(re)/r` for radii (N,) and vectors e (p, N), of any length near 1."""
         lengths = radii * np.sqrt((directions * directions).sum(axis=0))
@@ -188,9 +196,13 @@ class BlockModel:
             far = self.value(scale * blocks)
         return np.asarray(np.where(near, series, far))
 
-    def series_value(self, z: Float) -> Float:
-        """`k` at blocks (N, p) in the eigenbasis, by its series; right relative to `‖z‖²`."""
-        return 0.5 * (z * z) @ self.eigenvalues + self._beyond_quadratic(z)
+    def value_at(self, z: Float) -> Float:
+        """`k` at blocks (N, p) in the eigenbasis; right relative to `‖z‖²`."""
+        near = np.linalg.norm(z, axis=1) < self.taylor_radius
+        result = 0.5 * (z * z) @ self.eigenvalues + self._beyond_quadratic(z)
+        if not near.all():
+            result[~near] = self.value(z[~near] @ self.basis.T)
+        return np.asarray(result)
 
     def _beyond_quadratic(self, z: Float) -> Float:
         """The terms of the series from the cubic ones on."""
@@ -212,17 +224,24 @@ class BlockModel:
             for order, tensor in enumerate(self.tensors, start=2)
         )
 
+    @cached_property
+    def component_strengths(self) -> tuple[Float, ...]:
+        """The same for each component of the gradient, (p,)."""
+        return tuple(
+            np.linalg.norm(tensor.reshape(self.size, -1), axis=1) / math.factorial(order)
+            for order, tensor in enumerate(self.tensors, start=2)
+        )
+
     def _formula(self, radii: Float, directions: Float) -> Float:
         return np.asarray(self.gradient((radii * directions).T).T / radii)
 
     def _series(self, radii: Float, directions: Float) -> Float:
-        """`Λe + r T_3[e,e]/2 + r² T_4[e,e,e]/6 + …`, without the terms that vanish to rounding."""
+        """`Λe + r T_3[e,e]/2 + r² T_4[e,e,e]/6 + …`, to all orders: small ones move zeros."""
         result = directions * self.eigenvalues[:, None]
-        largest = float(radii.max(initial=0.0))
         for power, (tensor, strength) in enumerate(
             zip(self.tensors, self._strengths, strict=True), start=1
         ):
-            if strength * largest**power > BELOW_ROUNDING * self._slowest:
+            if strength > 0:
                 term = _contract(tensor, directions)
                 result = result + (radii**power / math.factorial(power + 1)) * term
         return result

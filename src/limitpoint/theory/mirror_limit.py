@@ -46,6 +46,9 @@ def mirror_path(
     not hold there.
     """
     mirror = _mirror_map(problem)
+    # A scale that a single prediction refuses is refused here too: the smallest is the first whose
+    # clocks float64 cannot hold, and the problem itself is at the largest.
+    _mirror_map(replace(problem, init=problem.init.at_scale(log_scale=min(log_scales))))
     solver = _Solver(problem.regression, mirror, theorem)
     together = mirror.across(np.array(log_scales))
     if together is not None:
