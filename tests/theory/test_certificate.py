@@ -135,3 +135,24 @@ def test_to_dict_and_text():
     assert "feasibility" in text
     assert "NO" in text
     assert certificate._repr_html_().startswith("<pre>")
+
+
+@pytest.mark.parametrize("network", [lp.SignedPower(3), lp.Diagonal(4)])
+@pytest.mark.parametrize("scale", [1e-2, 1e-6, 1e-12, 1e-60])
+def test_equal_columns_whose_clocks_float64_does_not_tell_apart(network, scale):
+    """The limit is the same for both, up to powers of the scale; their sum alone shows in the fit.
+
+    Next to their common pole any division between them has the same clocks, up to rounding: what
+    is not the right one must not be certified.
+    """
+    task = lp.Regression([[1.0, 1.0]], [0.7])
+    last = [0.7, 0.9] if isinstance(network, lp.SignedPower) else [0.0, 0.0]
+    layers = [np.ones(2)] * (len(network.layer_shapes(task)) - 1) + [np.array(last)]
+    found = lp.predict(lp.Problem(network, lp.Init(layers, scale), task))
+    np.testing.assert_allclose(found.coef.sum(), 0.7, rtol=1e-9)
+    if found.certificate.ok:
+        # Starts of the size s^L, in coefficients of order one.
+        np.testing.assert_allclose(found.coef, 0.35, rtol=0, atol=1e-9 + scale ** len(layers))
+    else:
+        assert found.status is lp.Status.NOT_CERTIFIED
+        assert scale <= 1e-6

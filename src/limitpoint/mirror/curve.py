@@ -99,6 +99,14 @@ class CurveMap(MirrorMap):
         return bool(np.all(length <= LONGEST_RESOLVED))
 
     @property
+    def poles(self) -> tuple[Float, Float]:
+        """Clocks, in their unit, at which the coefficients are −∞ and ∞; else infinite themselves.
+
+        As far as they are known: a table may have others beyond its end.
+        """
+        return np.full_like(self.lower, -np.inf), np.full_like(self.upper, np.inf)
+
+    @property
     def offsets(self) -> Float:
         """The numbers to which positions are added in float64, in modulus: they set its rounding.
 
@@ -160,9 +168,15 @@ class CurveMap(MirrorMap):
 
     def clocks_and_potential(self, coefs: Float) -> tuple[Float, Float]:
         """Both from one inversion."""
+        return self.clocks_potential_and_slopes(coefs)[:2]
+
+    def clocks_potential_and_slopes(self, coefs: Float) -> tuple[Float, Float, Float]:
+        """All three from one inversion."""
         positions = self.positions_of(coefs)
         with np.errstate(all="ignore"):
-            along = self.along(positions).clocks
+            point = self.along(positions)
+            along = point.clocks
+            slopes: Float = point.coef_rates / (point.clock_rates * self.clock_unit)
             clocks: Float = self.clock_unit * along
             linear = np.asarray(coefs * clocks)
             # Float64 may hold that product where it does not hold the clock.
@@ -171,4 +185,4 @@ class CurveMap(MirrorMap):
             signs = np.sign(coefs) * np.sign(along)
             linear = np.where(held, linear, signs * np.exp(logs))
             linear = np.where(np.asarray(coefs) == 0, 0.0, linear)
-            return clocks, np.asarray(linear - self.conjugates_at(positions))
+            return clocks, np.asarray(linear - self.conjugates_at(positions)), slopes

@@ -80,6 +80,11 @@ class DeepMap(CurveMap):
         return np.where(start.tied & (start.value <= 0), 0.0, np.inf)
 
     @property
+    def poles(self) -> tuple[Float, Float]:
+        """Those of the direction."""
+        return -self.table.times.t_minus, self.table.times.t_plus
+
+    @property
     def offsets(self) -> Float:
         """`τ₀`; nothing on a half-line."""
         return self.table.offsets

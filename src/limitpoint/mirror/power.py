@@ -134,6 +134,15 @@ class PowerMap(CurveMap):
         return np.where((self.sides < 0) | self.frozen, 0.0, np.inf)
 
     @property
+    def poles(self) -> tuple[Float, Float]:
+        """Of the nearest term on either side."""
+        above, below, one = self.straddling.t_plus, self.straddling.t_minus, self.rising.t_plus
+        return (
+            -self._pick(below, np.where(self.sides < 0, one, np.inf), np.inf),
+            self._pick(above, np.where(self.sides > 0, one, np.inf), np.inf),
+        )
+
+    @property
     def offsets(self) -> Float:
         """`ρ(0)`; nothing where both terms rise or fall."""
         return np.where(self.sides == 0, np.abs(self.straddling.start), 0.0)
@@ -196,12 +205,8 @@ class PowerMap(CurveMap):
 
     def growth_times(self) -> GrowthTimes:
         """The distance to the nearest pole on either side; the unit is `s^(2−L)`."""
-        above, below, one = self.straddling.t_plus, self.straddling.t_minus, self.rising.t_plus
-        return GrowthTimes(
-            t_plus=self._pick(above, np.where(self.sides > 0, one, np.inf), np.inf),
-            t_minus=self._pick(below, np.where(self.sides < 0, one, np.inf), np.inf),
-            unit=float(self.clock_unit),
-        )
+        below, above = self.poles
+        return GrowthTimes(t_plus=above, t_minus=-below, unit=float(self.clock_unit))
 
     def at_log_scale(self, log_scale: float) -> "PowerMap":
         """The same direction at another scale."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from limitpoint.arrays import Float
@@ -38,6 +39,10 @@ START_WEIGHT = 1e-5
 # Next to a pole a coefficient is compared by its clock, which must agree to 1e-13, a few hundred
 # roundings: so much of the largest clock counts as the tolerance 1e-9.
 CLOCK_WEIGHT = 1e4
+# What is rounded when a clock is added up, in units of the largest.
+CLOCK_UNITS = 8.0
+# A column takes part in a combination that vanishes if its share is more than rounding.
+NULL_COMPONENT = 1e-8
 
 
 @dataclass(frozen=True)
@@ -105,7 +110,8 @@ def certify_mirror_limits(
       equations `Xᵀ(y − Xβ) = 0` on the columns that can move, relative to `‖X‖ (‖y‖ + ‖|X||β|‖)`;
     - stationarity: `β = Ψ(ξ)` with ξ projected onto the row space of X (where `ξ = Xᵀν` must
       lie), relative to the largest coefficient; next to a pole of the map, where float64 does not
-      resolve Ψ, instead `Q'(β) = ξ` up to rounding;
+      resolve Ψ, instead `Q'(β) = ξ` up to rounding, provided that the fit determines those
+      coefficients, their columns being independent;
     - duality gap: `Σ (Q_i(β_i) + Ψ̂_i(ξ_i) − β_iξ_i) = 0` (Fenchel–Young), relative to the sum of
       the moduli of the terms; for maps with poles its first-order form `Σ |β_i (Q_i'(β_i) − ξ_i)|`.
 
@@ -126,11 +132,23 @@ def certify_mirror_limits(
     projected = (clocks @ basis) @ basis.T
     largest = _or_one((np.abs(coefs) + start).max(axis=-1, keepdims=True))
     if isinstance(mirror, CurveMap):
-        reached, primal = mirror.clocks_and_potential(coefs)
+        reached, primal, slopes = mirror.clocks_potential_and_slopes(coefs)
         unit = _or_one(np.abs(clocks).max(axis=-1, keepdims=True))
         # What float64 holds as zero may have no clock; beside a pole clocks are near its largest.
         with np.errstate(invalid="ignore", over="ignore"):
             gap = CLOCK_WEIGHT * (np.abs(reached - projected) / unit)
+            blurred = slopes * (EPS * np.abs(reached)) > CERTIFICATE_TOLERANCE * largest
+            if blurred.any():
+                # Others may be as near to their poles, though small: any clock within rounding will
+                # do for them.
+                below, above = mirror.poles
+                at = projected / mirror.clock_unit
+                room = np.minimum(above - at, at - below)
+                nearest = np.where(blurred, room, -np.inf).max(axis=-1, keepdims=True)
+                shift = CLOCK_UNITS * EPS * (unit / mirror.clock_unit)
+                unseen = blurred | (room <= np.maximum(nearest, 0.0) + shift)
+                unseen &= blurred.any(axis=-1, keepdims=True)
+                gap = np.where(_undetermined(movable, unseen), np.inf, gap)
             if not (gap <= CERTIFICATE_TOLERANCE).all():
                 gap = np.fmin(gap, np.abs(coefs - mirror.coefs(projected)) / largest)
             lost = np.where(coefs == 0, 0.0, np.abs(coefs * (reached - clocks)))
@@ -213,6 +231,28 @@ def row_space(X: Float) -> Float:
 
 def _norm(vector: Float) -> float:
     return float(np.linalg.norm(vector))
+
+
+def _undetermined(X: Float, unseen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which of the coefficients that clocks do not resolve the fit leaves open, row by row.
+
+    Those that some combination of dependent columns moves: equal columns from equal starts, say,
+    of whose sum alone float64 can tell.
+    """
+    found: dict[bytes, NDArray[np.bool_]] = {}
+    sizes = np.linalg.norm(X, axis=0)
+    for row in unseen:
+        key = row.tobytes()
+        if key in found:
+            continue
+        found[key] = np.zeros_like(row)
+        columns = np.flatnonzero(row & (sizes > 0))
+        if len(columns):
+            _, values, right = np.linalg.svd(X[:, columns] / sizes[columns])
+            values = np.append(values, np.zeros(len(columns) - len(values)))
+            free = right[values <= max(X.shape) * EPS * values[0]]
+            found[key][columns] = (np.abs(free) > NULL_COMPONENT).any(axis=0)
+    return np.stack([found[row.tobytes()] for row in unseen])
 
 
 def _norms(rows: Float) -> Float:
