@@ -10,6 +10,9 @@ from tests.oracles import fig1_mp
 
 import limitpoint as lp
 
+# Each k is compiled, and tabulated at many scales.
+pytestmark = pytest.mark.slow
+
 SADDLES = np.array(
     [[0.8, 0.0, 0.0, 0.0], [0.0, 0.0, 1.4, 0.0], [0.0, 0.0, 10 / 7, -10 / 49]]
 )  # zhao, section 7
@@ -88,7 +91,6 @@ def slopes(scales, distances):
     return np.diff(np.log(np.abs(distances).max(axis=1))) / np.diff(np.log(scales))
 
 
-@pytest.mark.slow
 def test_how_close_the_flow_comes_to_the_second_saddle():
     """As s^0.108: 5e-6 at 1e-60, and 1e-9 below 1e-94 only, however exact the flow.
 
@@ -118,7 +120,6 @@ def test_how_close_the_limit_is_to_the_third_saddle():
     np.testing.assert_allclose(slopes(scales, found - SADDLES[2]), 8 / 49, rtol=0, atol=1e-5)
 
 
-@pytest.mark.slow
 def test_plateaus_and_dormant_coefficients_against_200_digits():
     """At 1e-60: every coefficient to 1e-9, sign and log-modulus of dormant ones to 1e-6.
 
@@ -144,6 +145,5 @@ def test_plateaus_and_dormant_coefficients_against_200_digits():
     np.testing.assert_allclose(run.coefs[-1], limit.coef, rtol=0, atol=1e-9)
 
 
-@pytest.mark.slow
 def test_prediction_and_both_flows_agree():
     assert lp.verify(problem(1e-60)).passed

@@ -37,6 +37,7 @@ def test_verified_as_long_as_the_data_are_visible(scale):
     assert verdict.passed, verdict
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("space", SPACES, ids=["sample", "parameter"])
 @pytest.mark.parametrize("network", [lp.Diagonal(6), lp.SignedPower(8)], ids=repr)
 def test_data_below_the_rounding_are_refused_with_a_reason(network, space):

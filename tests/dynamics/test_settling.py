@@ -45,6 +45,7 @@ def test_two_points(network, direction):
     np.testing.assert_allclose(found.direction, unit(np.array(direction)), rtol=0, atol=EXACT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("loss", ["exponential", "logistic"])
 def test_diagonal_ends_at_the_largest_l1_margin(seed, loss):
@@ -98,6 +99,7 @@ def test_it_goes_on_where_the_exact_flow_ends():
     np.testing.assert_allclose(found.directions[0], run.directions[-1], rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_between_the_margins_it_is_the_exact_flow():
     """To some 1/κ of the sharpness κ, which starts to count at once."""
     problem = problem_of(lp.Diagonal(depth=2), random_task(3, (4, 6)))
@@ -126,6 +128,7 @@ def test_the_extrapolation_gains_what_it_says():
     assert np.all(np.diff(np.log10(extrapolated)) < -1.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "shape", "rate"), [(14, (5, 12), 0.0056), (13, (6, 9), 0.0088), (3, (6, 9), 0.152)]
 )

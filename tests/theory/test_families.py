@@ -119,6 +119,7 @@ def test_graded_problems_are_certified(family, depth, seed, number):
     assert why_not_fitted(*problem[:2], found.coef) is None
 
 
+@pytest.mark.slow
 @every_case
 def test_the_flow_ends_at_the_predicted_limit(family, depth):
     sizes = {} if depth == 2 else SMALL

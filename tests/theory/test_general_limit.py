@@ -7,6 +7,9 @@ from tests.oracles.brute_flow import general, limit
 
 import limitpoint as lp
 
+# Each k is compiled, and tabulated at many scales.
+pytestmark = pytest.mark.slow
+
 CERTIFIED = 1e-9
 # Of the distance to the end of the flow, relative to ‖β‖.
 AGREED = 1e-7
@@ -144,12 +147,11 @@ def test_infinite_scale_is_not_covered():
 class TestPath:
     """Limits along the scale: tables of several scales are made together."""
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("name", MODELS)
     def test_equal_to_single_predictions_from_fewer_steps(self, name):
         network = lp.General(MODELS[name][0], block_size=2)
         X, y, blocks, _ = random_problem(np.random.default_rng(11))
-        scales = np.geomspace(1e-8, 1.0, 33)
+        scales = np.geomspace(1e-5, 1e-1, 17)
         problem = lp.Problem(network, lp.Init([blocks], 1.0), lp.Regression(X, y))
         path = lp.predict_path(problem, scales)
         assert path.ok
@@ -163,7 +165,7 @@ class TestPath:
             apart = np.linalg.norm(limit_.coef - single.coef)
             assert apart <= 2 * CERTIFIED * np.linalg.norm(single.coef)
         # Scales are a factor 1.8 apart: extrapolation saves most of the way to each.
-        assert path.iterations / 33 < np.mean([single.iterations for single in singles]) / 2
+        assert path.iterations / 17 < np.mean([single.iterations for single in singles]) / 2
 
     def test_bounds_that_depend_on_the_scale(self):
         """`a² − a⁴/4` is at most 1, at √2: from below it stays in (0, 1), from above in (−∞, 1)."""
