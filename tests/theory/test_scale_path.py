@@ -65,7 +65,7 @@ def test_sparse_targets_of_deep_networks_cost_no_more(depth, zero_last, seed):
 def test_a_path_takes_less_time_than_15_single_predictions(depth, m, n):
     """In processor time of this process, whatever else runs: the least of three runs each.
 
-    Measured between 6 and 10 single predictions.
+    Measured between 6 and 12 single predictions.
     """
     problem = path_problem(depth, 3, m=m, n=n)
     few = SCALES[::6]

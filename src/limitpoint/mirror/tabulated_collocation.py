@@ -1,6 +1,6 @@
 """Collocation of the curves of blocks on one panel.
 
-The equations `dy/dτ = d |y| g` (see `tabulated_panels`) are collocated at Radau's points, which
+The equations `dy/dτ = d |y| g` (see `tabulated_build`) are collocated at Radau's points, which
 include the end, so that slaved components are damped: by Picard's iteration, or by Newton's method
 where curves level off and are stiff.
 """

@@ -1,10 +1,12 @@
 """The curves of all blocks that share one k: linear stage, panels, and what lies beyond them.
 
 A block has two curves, one per sign of its clock. On each the position runs through the linear
-stage (`‖H‖ξ`), then through the panels of the table. Beyond the table rates go on as the
-exponentials of the position that they are at its end: exact for powers of the parameters.
+stage (`‖H‖ξ`, as far as `tabulated_pull` lets it), then through the panels of the table
+(`tabulated_build` makes them, `tabulated_panels` holds them). Beyond the table rates go on as the
+exponentials of the position that they are at its end: exact for powers of the parameters. A curve
+that ends at zero goes on as the linear motion that it is there.
 
-The file is long because one curve has three stretches, and every quantity is read on each of them.
+The file is long because one curve has these stretches, and every quantity is read on each of them.
 """
 
 from collections.abc import Callable, Sequence
