@@ -30,6 +30,17 @@ class Status(Enum):
         "the residuals in the certificate say by how much. Badly conditioned data are the usual "
         "cause: rescale the rows of X or remove nearly dependent ones."
     )
+    DATA_HIDDEN = (
+        "Rounding hides the data: the terms that add up to some target are so much larger than it "
+        "that float64 cannot tell whether it is fitted, and nothing is certified. Start from a "
+        "smaller scale."
+    )
+    RANK_HIDDEN = (
+        "Rounding hides the rank of the data: some rows, or columns, depend on the others up to "
+        "rounding but not exactly, so that the limit of the data as given, to the last digit, is "
+        "another one than that of the data as meant, which this is. Nothing is certified. Leave "
+        "out what depends on the rest."
+    )
     STOPPED = "Stopped by the stop function at this saddle, before the path's end."
     SADDLE_LIMIT = "Cut after max_saddles saddles; raise max_saddles to follow the path further."
     REACHED_END = "Reached the requested end; the run had not converged by then."

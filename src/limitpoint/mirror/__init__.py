@@ -6,6 +6,7 @@ from limitpoint.mirror.deep import DeepMap
 from limitpoint.mirror.exponential import ExponentialMap
 from limitpoint.mirror.growth import GrowthTimes, diagonal_growth_times
 from limitpoint.mirror.radial import PairRadius, PowerRadius, RadialMap
+from limitpoint.mirror.units import as_curve, in_units
 
 __all__ = [
     "CurveMap",
@@ -18,5 +19,7 @@ __all__ = [
     "PairRadius",
     "PowerRadius",
     "RadialMap",
+    "as_curve",
     "diagonal_growth_times",
+    "in_units",
 ]

@@ -25,6 +25,8 @@ __all__ = ["CurveMap", "CurvePoint"]
 # (of the size of their unit) to 1e-12 relative at tolerable cost: where clocks are longer than this
 # many distances, it would not reach the relative accuracy 1e-10.
 LONGEST_RESOLVED = float(np.log(1e2))
+# Clocks below this part of the largest are as good as zero.
+SMALLEST = 1e-30
 
 
 class CurvePoint(NamedTuple):
@@ -105,6 +107,14 @@ class CurveMap(MirrorMap):
         As far as they are known: a table may have others beyond its end.
         """
         return np.full_like(self.lower, -np.inf), np.full_like(self.upper, np.inf)
+
+    def smallest_clocks(self, point: CurvePoint) -> Float:
+        """Below these sizes, at a point on the curves, clocks need no digits of their own.
+
+        From a large start coefficients change over clocks far below what a step of one along the
+        curve makes of them: only what is nothing beside the largest counts as zero.
+        """
+        return np.full_like(point.clocks, SMALLEST * float(np.abs(point.clocks).max(initial=0.0)))
 
     @property
     def offsets(self) -> Float:

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog, lsq_linear
 
 from limitpoint.arrays import Float
+from limitpoint.linalg import Equilibrated
 from limitpoint.mirror import MirrorMap
 from limitpoint.problem import Problem
 from limitpoint.status import Status
@@ -15,15 +15,9 @@ from limitpoint.tasks import Regression
 from limitpoint.theory.atlas import Condition, Theorem, register
 from limitpoint.theory.certificate import Certificate
 from limitpoint.theory.conditions import listed, own_clocks
+from limitpoint.theory.cone import Face
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.mirror_limit import mirror_limit_of
-from limitpoint.theory.whitening import whiten
-
-# Coefficients below this part of the largest count as zero in the linear program, which is solved
-# to about 1e-9.
-SUPPORT_TOLERANCE = 1e-6
-# The active set of the constrained least squares is found to this, relative.
-LEAST_SQUARES_TOLERANCE = 1e-14
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
@@ -46,21 +40,15 @@ def _limit(problem: Problem) -> Limit:
     task = problem.regression
     mirror = problem.network.mirror_map(problem.init)
     assert mirror is not None, "a condition of the theorem"
-    alive = _alive(task, mirror)
-    fit = _projection(task.X * alive, task.y)
-    inner = mirror_limit_of(Regression(task.X * alive, fit, task.loss_factor), mirror, BOUNDARY)
-    pull = task.X.T @ (task.y - fit)
-    outward = np.where(mirror.upper > 0, pull, 0.0) + np.where(mirror.lower < 0, -pull, 0.0)
-    ended = ~alive & (mirror.lower < mirror.upper)
-    size = np.linalg.norm(task.X, axis=0) * float(np.linalg.norm(task.y))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        wrong = np.nan_to_num(np.where(ended & (size > 0), np.maximum(outward, 0) / size, 0.0))
+    face = Face.of(task.X, task.y, mirror)
+    left = Regression(task.X * face.alive, task.y, task.loss_factor)
+    inner = mirror_limit_of(left, mirror, BOUNDARY)
+    ended = ~face.alive & (mirror.lower < mirror.upper)
+    wrong = 0.0 if face.fits else _wrong_signs(task, mirror, inner.coef * face.alive, ended)
     certificate = Certificate(
-        {**inner.certificate.residuals, "signs": float(wrong.max(initial=0.0))},
+        {**inner.certificate.residuals, "signs": wrong, "zeros": face.unproved},
         inner.certificate.tolerance,
     )
-    exact = bool(np.linalg.norm(task.y - fit) <= 1e-10 * np.linalg.norm(task.y))
-    status = Status.CONVERGED if exact else Status.LEAST_SQUARES
     return replace(
         inner,
         coef=np.where(ended, 0.0, inner.coef),
@@ -68,76 +56,29 @@ def _limit(problem: Problem) -> Limit:
         log_abs_coef=np.where(ended, -np.inf, inner.log_abs_coef),
         clocks=np.where(ended, np.where(mirror.upper > 0, -np.inf, np.inf), inner.clocks),
         certificate=certificate,
-        status=status if certificate.ok else Status.NOT_CERTIFIED,
+        status=_status(task, inner.status, certificate, face),
     )
 
 
-def _alive(task: Regression, mirror: MirrorMap) -> NDArray[np.bool_]:
-    """The coefficients that are not zero in some constrained best fit.
-
-    First one best fit, by least squares with bounds; then, while some coefficient at its bound can
-    leave it without changing the fit, a linear program that moves as many as possible. Convex
-    combinations of best fits are best fits, so what was once alive stays so.
-    """
-    movable = mirror.lower < mirror.upper
-    X = task.X * movable
-    scale = float(np.abs(X).max()) or 1.0
-    found = lsq_linear(
-        X / scale,
-        task.y / (float(np.linalg.norm(task.y)) or 1.0),
-        bounds=(np.where(movable, mirror.lower, -np.inf), np.where(movable, mirror.upper, np.inf)),
-        method="bvls",
-        tol=LEAST_SQUARES_TOLERANCE,
-    )
-    sign = np.where(mirror.lower == 0, 1.0, np.where(mirror.upper == 0, -1.0, 0.0))
-    free = sign == 0
-    largest = float(np.abs(found.x).max())
-    alive: NDArray[np.bool_] = movable & (free | (np.abs(found.x) > SUPPORT_TOLERANCE * largest))
-    data = whiten(X, X @ found.x)
-    while True:
-        waiting = np.flatnonzero(movable & ~alive)
-        if waiting.size == 0:
-            return alive
-        grown = _grown(data.rows, data.target, sign, movable, waiting)
-        joined = waiting[grown > SUPPORT_TOLERANCE]
-        if joined.size == 0:
-            return alive
-        alive[joined] = True
+def _wrong_signs(
+    task: Regression, mirror: MirrorMap, coef: Float, ended: NDArray[np.bool_]
+) -> float:
+    """By how much the loss would fall with a coefficient that has ended, column by column."""
+    residual = task.y - task.X @ coef
+    slopes = task.X.T @ residual
+    terms = np.abs(task.X).T @ (np.abs(task.y) + np.abs(task.X) @ np.abs(coef))
+    outward = np.where(mirror.upper > 0, slopes, 0.0) + np.where(mirror.lower < 0, -slopes, 0.0)
+    shares = np.divide(np.maximum(outward, 0.0), terms, out=np.zeros_like(terms), where=terms > 0)
+    return float(shares[ended].max(initial=0.0))
 
 
-def _grown(
-    rows: Float,
-    target: Float,
-    sign: Float,
-    movable: NDArray[np.bool_],
-    waiting: NDArray[np.intp],
-) -> Float:
-    """How far the waiting coefficients can be from zero together, each counted up to 1."""
-    n, size = rows.shape[1], float(np.abs(target @ rows).max(initial=0.0)) or 1.0
-    pick = np.zeros((waiting.size, n + waiting.size))
-    pick[np.arange(waiting.size), waiting] = -sign[waiting]
-    pick[np.arange(waiting.size), n + np.arange(waiting.size)] = 1.0
-    within = [
-        (0.0, 0.0) if not can else (0.0, None) if s > 0 else (None, 0.0) if s < 0 else (None, None)
-        for s, can in zip(sign, movable, strict=True)
-    ]
-    result = linprog(
-        np.concatenate([np.zeros(n), -np.ones(waiting.size)]),
-        A_ub=pick,
-        b_ub=np.zeros(waiting.size),
-        A_eq=np.hstack([rows, np.zeros((len(target), waiting.size))]),
-        b_eq=target / size,
-        bounds=[*within, *[(0.0, 1.0)] * waiting.size],
-        method="highs",
-    )
-    return np.asarray(result.x[n:]) if result.success else np.zeros(waiting.size)
-
-
-def _projection(X: Float, y: Float) -> Float:
-    """Project y onto the range of X."""
-    data = whiten(X, y)
-    fit: Float = data.left @ (data.left.T @ y)
-    return fit
+def _status(task: Regression, inner: Status, certificate: Certificate, face: Face) -> Status:
+    """That of the coefficients that are left, unless what they leave out is not certified."""
+    if not Equilibrated.of(task.X).rank_is_exact:
+        return Status.RANK_HIDDEN
+    if not certificate.ok:
+        return inner if not inner.ok else Status.NOT_CERTIFIED
+    return Status.CONVERGED if face.fits else Status.LEAST_SQUARES
 
 
 BOUNDARY = register(

@@ -1,10 +1,12 @@
 """Certificates: the residuals of the optimality conditions a limit claims to fulfil.
 
 They are computed from the answer (coefficients and clocks) and the data alone; nothing is taken
-over from the solver. All residuals are relative to a stated scale and dimensionless.
+over from the solver. Every residual is judged row by row, or column by column by what the column
+contributes to the rows, so that no choice of units can hide one; and a bound on the error of the
+answer itself, to first order, says what the residuals and rounding leave open.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -12,42 +14,63 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.linalg import qr
+from scipy.linalg import qr, solve_triangular
 
 from limitpoint.arrays import Float
 from limitpoint.display import number, table, to_html, to_text
+from limitpoint.linalg import EPS
 from limitpoint.mirror import CurveMap, MirrorMap
-from limitpoint.tasks import Regression
+from limitpoint.status import Status
+from limitpoint.theory.constraint import Constraint
+from limitpoint.theory.error_bound import contributions, error_bounds
 
 __all__ = [
+    "ERROR_BOUND",
+    "MISSED",
     "Certificate",
     "certify_mirror_limits",
     "certify_weighted_least_norm",
+    "error_of_least_norm",
     "fit_residuals",
+    "missed_rows",
     "relative",
-    "row_space",
+    "status_of",
+    "weights_of",
 ]
-
-EPS = float(np.finfo(np.float64).eps)
 
 # Default accuracy of a certified answer, relative. Newton reaches about 1e-13 on well-conditioned
 # data; four digits are left for data whose condition number is high.
 CERTIFICATE_TOLERANCE = 1e-9
-# Coefficients that end far below their start carry the start's rounding errors, some tens of eps:
-# so much of the start, relative to the tolerance, counts as part of the size of the answer.
-START_WEIGHT = 1e-5
+# What is promised of a certified answer is 1e-6: of every target that it is missed by no more, and
+# of every coefficient, in what it contributes, that its error is no larger. The bound on the error
+# is of first order, and a tenth of that is asked for; how far a target is missed is measured, and
+# rounding of the measurement is no more than half of it where it matters.
+MISSED, ERROR_BOUND = "missed targets", "error bound"
+PROMISED = {MISSED: 5e-7, ERROR_BOUND: 1e-7}
+# What is rounded when a row or a mirror coordinate is added up, in units of eps times the sum of
+# the moduli: random errors of some hundred terms.
+ROUNDING_UNITS = 8.0
 # Next to a pole a coefficient is compared by its clock, which must agree to 1e-13, a few hundred
-# roundings: so much of the largest clock counts as the tolerance 1e-9.
+# roundings, of what it is added up from: so much of that counts as the tolerance 1e-9.
 CLOCK_WEIGHT = 1e4
-# What is rounded when a clock is added up, in units of the largest.
-CLOCK_UNITS = 8.0
-# A column takes part in a combination that vanishes if its share is more than rounding.
-NULL_COMPONENT = 1e-8
+# Mirror coordinates below this part of the largest are as good as zero when the columns that carry
+# the dual are chosen.
+SMALLEST_CLOCK = 1e-30
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """Named residuals, each at most `tolerance` when the answer is right."""
+    """Named residuals, each at most what is allowed of it when the answer is right.
+
+    Attributes
+    ----------
+    residuals
+        By the name of the condition, relative. `missed targets` is how far a row is from its
+        target, `error bound` a bound of first order on the error of the coefficients themselves,
+        `max |x_ji Δβ_i| / (|x_j|ᵀ|β| + |y_j|)`; the others are residuals of optimality conditions.
+    tolerance
+        What is allowed of a residual; of those two, what `allowed` says.
+    """
 
     residuals: Mapping[str, float]
     tolerance: float = CERTIFICATE_TOLERANCE
@@ -58,31 +81,50 @@ class Certificate:
     def __reduce__(self) -> tuple[Any, ...]:
         return Certificate, (dict(self.residuals), self.tolerance)
 
+    def allowed(self, name: str) -> float:
+        """What a residual may be."""
+        return max(PROMISED.get(name, 0.0), self.tolerance)
+
     @property
     def ok(self) -> bool:
-        """Whether every residual is a number no larger than the tolerance."""
-        return all(value <= self.tolerance for value in self.residuals.values())
+        """Whether every residual is a number no larger than what is allowed of it."""
+        return all(value <= self.allowed(name) for name, value in self.residuals.items())
 
     @property
     def worst(self) -> float:
-        """The largest residual; infinite if one is not a number."""
-        return float(np.max(np.nan_to_num(list(self.residuals.values()), nan=np.inf)))
+        """The largest residual, each in units in which `tolerance` is allowed; inf for NaN."""
+        shares = [value / self.allowed(name) for name, value in self.residuals.items()]
+        return self.tolerance * float(np.max(np.nan_to_num(shares, nan=np.inf)))
+
+    @property
+    def error_bound(self) -> float | None:
+        """The bound on the error of the coefficients, in what they contribute; None: not known."""
+        return self.residuals.get(ERROR_BOUND)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain Python values."""
         return {"ok": self.ok, "tolerance": self.tolerance, "residuals": dict(self.residuals)}
 
     def to_xarray(self) -> xr.Dataset:
-        """As a labelled data set: one residual per condition."""
+        """As a labelled data set: one residual per condition, and what is allowed of it."""
+        allowed = [self.allowed(name) for name in self.residuals]
         return xr.Dataset(
-            {"residual": ("condition", list(self.residuals.values()))},
+            {
+                "residual": ("condition", list(self.residuals.values())),
+                "allowed": ("condition", allowed),
+            },
             coords={"condition": list(self.residuals)},
             attrs={"tolerance": self.tolerance},
         )
 
     def __rich__(self) -> Any:
         rows = [
-            (name, number(value), number(self.tolerance), "ok" if value <= self.tolerance else "NO")
+            (
+                name,
+                number(value),
+                number(self.allowed(name)),
+                "ok" if value <= self.allowed(name) else "NO",
+            )
             for name, value in self.residuals.items()
         ]
         return table("Certificate", ("condition", "residual", "tolerance", ""), rows)
@@ -94,175 +136,345 @@ class Certificate:
         return to_html(repr(self))
 
 
+def status_of(certificate: Certificate, constraint: Constraint, coef: Float) -> Status:
+    """How a prediction ended: certified, or not because rounding hides the data, or not at all."""
+    if not constraint.data.rank_is_exact:
+        return Status.RANK_HIDDEN
+    if certificate.ok:
+        return Status.CONVERGED if constraint.in_range else Status.LEAST_SQUARES
+    if constraint.in_range and _hidden(constraint, coef):
+        return Status.DATA_HIDDEN
+    return Status.NOT_CERTIFIED
+
+
+def _hidden(constraint: Constraint, coef: Float) -> bool:
+    """Whether rounding of what is added up in some row exceeds what its target may be missed by."""
+    rounding = EPS * (np.abs(constraint.X) @ np.abs(coef))
+    return bool(
+        (rounding > PROMISED[MISSED] * _references(constraint)).any() and constraint.y.any()
+    )
+
+
+def _references(constraint: Constraint) -> Float:
+    """What a miss of each target is relative to: |y_j|, or what is added up to it where y_j = 0."""
+    sums = np.abs(constraint.X) @ np.abs(constraint.least)
+    return np.where(constraint.y != 0, np.abs(constraint.y), sums)
+
+
+def fit_residuals(
+    constraint: Constraint, coef: Float, start: Float | None = None
+) -> dict[str, float]:
+    """How well the data are fitted, row by row, or how far the normal equations hold.
+
+    - feasibility: the componentwise backward error of `Xβ = y` (Oettli and Prager, 1964),
+      `max_j |x_jᵀβ − y_j| / (|x_j|ᵀ|β| + |y_j|)`: whether the solver did its work;
+    - missed targets: `|x_jᵀβ − y_j|` relative to `|y_j|`, or where that is zero to what the fit of
+      least norm adds up there: whether the data are fitted;
+    - or, when y is out of reach, the normal equations `x_iᵀ(y − Xβ) = 0` column by column,
+      relative to `|x_i|ᵀ(|X||β| + |y|)`.
+
+    Where every target is zero, the coefficients of the start are all that gives a size.
+    """
+    X, y = constraint.X, constraint.y
+    sizes = np.abs(X) @ np.abs(coef) + np.abs(y)
+    if not constraint.fit.any() and start is not None:
+        sizes = sizes + np.abs(X) @ np.abs(start)
+    residual = y - X @ coef
+    if not constraint.in_range:
+        forces, most = np.abs(X.T @ residual), np.abs(X).T @ sizes
+        return {"normal equations": _worst(forces, most)}
+    found = {"feasibility": _worst(np.abs(residual), sizes)}
+    if y.any():
+        found[MISSED] = _worst(np.abs(residual), _references(constraint))
+    return found
+
+
+def _worst(values: Float, sizes: Float) -> float:
+    """The largest ratio, entry by entry; nothing relative to nothing is nothing."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratios = np.where(values == 0.0, 0.0, values / sizes)
+    return float(np.nan_to_num(ratios, nan=np.inf, posinf=np.inf).max(initial=0.0))
+
+
+def missed_rows(constraint: Constraint, coef: Float) -> Float:
+    """By how much each row may be off the best fit, rounding of its terms included."""
+    X, y = constraint.X, constraint.y
+    rounding = ROUNDING_UNITS * EPS * (np.abs(X) @ np.abs(coef) + np.abs(y))
+    return np.asarray(np.abs(constraint.fit - X @ coef) + rounding + constraint.fit_error)
+
+
 def certify_mirror_limits(
-    task: Regression,
-    mirror: MirrorMap,
-    coefs: Float,
-    clocks: Float,
-    in_range: bool,
-    basis: Float | None = None,
+    constraint: Constraint, mirror: MirrorMap, coefs: Float, clocks: Float
 ) -> list[Certificate]:
     """Check of each row of `coefs` that it minimises `Σ Q_i(β_i)` among the best fits of the data.
 
-    The conditions, with `ξ = Q'(β)` the clocks:
+    The conditions, with `ξ = Q'(β)` the mirror coordinates:
 
-    - feasibility: `Xβ = y`, relative to `‖y‖ + ‖|X||β|‖`; or, when y is out of reach, the normal
-      equations `Xᵀ(y − Xβ) = 0` on the columns that can move, relative to `‖X‖ (‖y‖ + ‖|X||β|‖)`;
-    - stationarity: `β = Ψ(ξ)` with ξ projected onto the row space of X (where `ξ = Xᵀν` must
-      lie), relative to the largest coefficient; next to a pole of the map, where float64 does not
-      resolve Ψ, instead `Q'(β) = ξ` up to rounding, provided that the fit determines those
-      coefficients, their columns being independent;
+    - feasibility and missed targets, or the normal equations: `fit_residuals`;
+    - stationarity: `β = Ψ(ξ)` with ξ in the row space of X, as computed from a few entries of ξ
+      that determine ν; relative to what each coefficient contributes to the rows. Next to a pole
+      of the map, where float64 does not resolve Ψ, instead `Q'(β) = ξ` up to rounding;
     - duality gap: `Σ (Q_i(β_i) + Ψ̂_i(ξ_i) − β_iξ_i) = 0` (Fenchel–Young), relative to the sum of
-      the moduli of the terms; for maps with poles its first-order form `Σ |β_i (Q_i'(β_i) − ξ_i)|`.
+      the moduli of the terms; for maps with poles its first-order form `Σ |β_i (Q_i'(β_i) − ξ_i)|`;
+    - error bound: what the residuals and rounding leave open of the coefficients.
 
-    The map may be one for all rows or have one scale for each (`MirrorMap.across`). `basis` are
-    orthonormal columns spanning the row space of X, if the caller has them already.
+    The map may be one for all rows or have one scale for each (`MirrorMap.across`).
     """
-    begun = np.abs(mirror.start_coefs())
-    start = START_WEIGHT * begun
-    movable = task.X * (mirror.lower < mirror.upper)
-    allowed = start
-    if isinstance(mirror, CurveMap):
-        # Coefficients on a curve are polished after their positions are found: no allowance,
-        # unless the data are as good as zero beside the start.
-        visible = _norm(task.y) > EPS * _norms(begun @ np.abs(task.X).T)
-        allowed = np.where(visible[..., None], 0.0, start)
-    fit, misfits, sizes = _fits(task, movable, coefs, allowed, in_range)
-    basis = row_space(movable) if basis is None else basis
-    projected = (clocks @ basis) @ basis.T
-    largest = _or_one((np.abs(coefs) + start).max(axis=-1, keepdims=True))
-    if isinstance(mirror, CurveMap):
-        reached, primal, slopes = mirror.clocks_potential_and_slopes(coefs)
-        unit = _or_one(np.abs(clocks).max(axis=-1, keepdims=True))
-        # What float64 holds as zero may have no clock; beside a pole clocks are near its largest.
-        with np.errstate(invalid="ignore", over="ignore"):
-            gap = CLOCK_WEIGHT * (np.abs(reached - projected) / unit)
-            blurred = slopes * (EPS * np.abs(reached)) > CERTIFICATE_TOLERANCE * largest
-            if blurred.any():
-                # Others may be as near to their poles, though small: any clock within rounding will
-                # do for them.
-                below, above = mirror.poles
-                at = projected / mirror.clock_unit
-                room = np.minimum(above - at, at - below)
-                nearest = np.where(blurred, room, -np.inf).max(axis=-1, keepdims=True)
-                shift = CLOCK_UNITS * EPS * (unit / mirror.clock_unit)
-                unseen = blurred | (room <= np.maximum(nearest, 0.0) + shift)
-                unseen &= blurred.any(axis=-1, keepdims=True)
-                gap = np.where(_undetermined(movable, unseen), np.inf, gap)
-            if not (gap <= CERTIFICATE_TOLERANCE).all():
-                gap = np.fmin(gap, np.abs(coefs - mirror.coefs(projected)) / largest)
-            lost = np.where(coefs == 0, 0.0, np.abs(coefs * (reached - clocks)))
-            terms = np.abs(coefs * clocks) + np.abs(primal)
-    else:
-        gap = np.abs(coefs - mirror.coefs(projected)) / largest
-        primal, pairing = mirror.potential(coefs), coefs * clocks
-        conjugate = mirror.evaluate(clocks).conjugates
-        lost = np.abs(primal + conjugate - pairing)
-        terms = np.abs(primal) + np.abs(conjugate) + np.abs(pairing)
-    gaps = np.nan_to_num(gap, nan=np.inf).max(axis=-1)
-    lost, terms = lost.sum(axis=-1), terms.sum(axis=-1)
+    start = np.broadcast_to(mirror.start_coefs(), coefs.shape)
+    answers = _curve_answers if isinstance(mirror, CurveMap) else _closed_answers
+    found = answers(constraint, mirror, coefs, clocks)
     return [
         Certificate(
             {
-                fit: relative(float(misfits[k]), float(sizes[k])),
-                "stationarity": float(gaps[k]),
-                "duality gap": relative(float(lost[k]), float(terms[k])),
+                **fit_residuals(constraint, coef, start[k]),
+                "stationarity": found.stationarity(k),
+                "duality gap": relative(float(found.lost[k].sum()), float(found.terms[k].sum())),
+                ERROR_BOUND: found.error_bound(k),
             }
         )
-        for k in range(len(coefs))
+        for k, coef in enumerate(coefs)
     ]
 
 
+@dataclass(frozen=True, eq=False)
+class _Answers:
+    """What the certificate needs of each answer, one row each, in the units of the constraint.
+
+    Attributes
+    ----------
+    strayed
+        `|β − Ψ(ξ)|`, rounding of ξ apart.
+    noise
+        Rounding of ξ.
+    gaps
+        `|Q'(β) − ξ|` relative to what ξ is added up from.
+    blurred
+        Coefficients that ξ does not resolve.
+    """
+
+    constraint: Constraint
+    coefs: Float
+    slopes: Float
+    strayed: Float
+    noise: Float
+    lost: Float
+    terms: Float
+    blurred: NDArray[np.bool_]
+    gaps: Float
+
+    def stationarity(self, k: int) -> float:
+        """The worst coefficient, by what it contributes, or by its mirror coordinate."""
+        parts = self._weights(k)
+        with np.errstate(invalid="ignore", over="ignore"):
+            gap = np.where(self.strayed[k] == 0.0, 0.0, parts * self.strayed[k])
+        gap = np.fmin(gap, CLOCK_WEIGHT * self.gaps[k])
+        gap = np.where(self.blurred[k], CLOCK_WEIGHT * self.gaps[k], gap)
+        gap = np.where(self.constraint.seen, gap, 0.0)
+        return float(np.nan_to_num(gap, nan=np.inf, posinf=np.inf).max(initial=0.0))
+
+    def error_bound(self, k: int) -> float:
+        """The worst coefficient, by what it contributes."""
+        constraint, units = self.constraint, self.constraint.units
+        coef = self.coefs[k]
+        missed = missed_rows(constraint, coef)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            slopes = self.slopes[k] / units**2
+            noise = self.noise[k] * units
+            strayed = self.strayed[k] / units + np.where(noise > 0, slopes * noise, 0.0)
+            strayed = np.where(self.blurred[k] | ~constraint.seen, 0.0, strayed)
+            if not np.isfinite(strayed).all():
+                return np.inf
+            # A direction that nothing active fixes is fixed by whoever becomes active: rounding
+            # then shows as if every mirror coordinate could still run its whole range.
+            size = float(np.abs(coef / units)[constraint.seen].max(initial=0.0))
+            reach = float(noise.max(initial=0.0)) / (ROUNDING_UNITS * EPS)
+            floor = EPS * size / reach if reach > 0 else 0.0
+            slopes = np.minimum(slopes, LARGEST)
+            slopes = np.where(constraint.seen, np.maximum(slopes, max(floor, TINY)), 0.0)
+            weights = self._weights(k) * units
+            # The more coefficients are left to the fit, the less rounding of the mirror coordinates
+            # matters, as long as the fit determines them: each choice gives a bound.
+            found = [
+                weights * error_bounds(constraint, slopes, missed, strayed, left, noise)
+                for left in _left_to_the_fit(self.blurred[k], weights * strayed)
+            ]
+        return min(float(np.nan_to_num(worst, nan=np.inf).max(initial=0.0)) for worst in found)
+
+    def _weights(self, k: int) -> Float:
+        return weights_of(self.constraint, self.coefs[k])
+
+
+def _left_to_the_fit(blurred: NDArray[np.bool_], strayed: Float) -> Iterator[NDArray[np.bool_]]:
+    """The coefficients that mirror coordinates do not resolve; and others that they blur."""
+    yield blurred
+    for share in (1e-3, 1e-6):
+        others = blurred | (strayed > share * CERTIFICATE_TOLERANCE)
+        if (others != blurred).any():
+            yield others
+
+
+# Square roots of these, and their products with entries near one, are normal numbers.
+TINY, LARGEST = 1e-290, 1e290
+
+
+def weights_of(constraint: Constraint, coef: Float) -> Float:
+    """What one unit of each coefficient contributes, relative; to the start's sizes if y is 0."""
+    if not constraint.fit.any() and not coef.any():
+        return np.zeros_like(coef)
+    return contributions(constraint.X, constraint.y, coef)
+
+
+def _closed_answers(
+    constraint: Constraint, mirror: MirrorMap, coefs: Float, clocks: Float
+) -> _Answers:
+    projected, sums = _in_row_space(constraint, clocks)
+    point, conjugates = mirror.evaluate(projected), mirror.evaluate(clocks).conjugates
+    primal, pairing = mirror.potential(coefs), coefs * clocks
+    noise = ROUNDING_UNITS * EPS * sums
+    with np.errstate(all="ignore"):
+        reached = mirror.clocks(coefs)
+    return _Answers(
+        constraint,
+        coefs,
+        slopes=point.slopes,
+        strayed=np.abs(coefs - point.coefs),
+        noise=noise,
+        lost=np.abs(primal + conjugates - pairing),
+        terms=np.abs(primal) + np.abs(conjugates) + np.abs(pairing),
+        blurred=_blurred(constraint, coefs, point.slopes, noise),
+        gaps=_gaps(reached, projected, sums),
+    )
+
+
+def _curve_answers(
+    constraint: Constraint, mirror: MirrorMap, coefs: Float, clocks: Float
+) -> _Answers:
+    assert isinstance(mirror, CurveMap)
+    projected, sums = _in_row_space(constraint, clocks)
+    reached, primal, slopes = mirror.clocks_potential_and_slopes(coefs)
+    noise = ROUNDING_UNITS * EPS * sums
+    # What float64 holds as zero may have no clock; beside a pole clocks are near its largest.
+    with np.errstate(all="ignore"):
+        # Coefficients as near to their poles as rounding, though small, may be active too.
+        below, above = mirror.poles
+        at = projected / mirror.clock_unit
+        near = np.minimum(above - at, at - below) <= noise / mirror.clock_unit
+        blurred = _blurred(constraint, coefs, slopes, noise) | (near & constraint.seen)
+        strayed = np.abs(coefs - mirror.coefs(projected))
+        by_clock = slopes * np.abs(reached - projected)
+        strayed = np.fmin(strayed, np.where(np.isfinite(by_clock), by_clock, np.inf))
+        lost = np.where(coefs == 0, 0.0, np.abs(coefs * (reached - clocks)))
+        terms = np.abs(coefs * clocks) + np.abs(primal)
+    return _Answers(
+        constraint,
+        coefs,
+        slopes=np.nan_to_num(slopes, nan=0.0, posinf=0.0),
+        strayed=np.nan_to_num(strayed, nan=np.inf, posinf=np.inf),
+        noise=noise,
+        lost=lost,
+        terms=terms,
+        blurred=blurred,
+        gaps=_gaps(reached, projected, sums),
+    )
+
+
+def _blurred(
+    constraint: Constraint, coefs: Float, slopes: Float, noise: Float
+) -> NDArray[np.bool_]:
+    """Coefficients that rounding of ξ moves by more than a certificate allows."""
+    with np.errstate(all="ignore"):
+        moved = np.stack([weights_of(constraint, coef) for coef in coefs]) * slopes * noise
+    return np.asarray((moved > CERTIFICATE_TOLERANCE) & constraint.seen)
+
+
+def _gaps(reached: Float, projected: Float, sums: Float) -> Float:
+    """`|Q'(β) − ξ|` relative to what ξ is added up from."""
+    with np.errstate(all="ignore"):
+        gaps = np.where(reached == projected, 0.0, np.abs(reached - projected) / sums)
+    return np.nan_to_num(gaps, nan=np.inf, posinf=np.inf)
+
+
+def _in_row_space(constraint: Constraint, clocks: Float) -> tuple[Float, Float]:
+    """Mirror coordinates in the row space of X that agree with these, and what they add up from.
+
+    As many columns as X has rank determine ν: those with the smallest mirror coordinates (greedily,
+    by pivoted QR of the columns divided by them), so that no term of the sums exceeds, but for the
+    moderate factors of pivoting, the sum itself.
+    """
+    rows, units = constraint.rows, constraint.units
+    inside, sums = np.zeros_like(clocks), np.zeros_like(clocks)
+    for k, given in enumerate(clocks * units):
+        sizes = np.abs(given)
+        largest = float(sizes.max(initial=0.0))
+        if not 0.0 < largest < np.inf or not len(rows):
+            inside[k] = np.where(np.isfinite(given), 0.0, np.nan)
+            continue
+        sizes = np.maximum(sizes, SMALLEST_CLOCK * largest)
+        _, triangle, order = qr(rows / sizes, mode="economic", pivoting=True, check_finite=False)
+        rank = len(rows)
+        chosen = order[:rank]
+        if not np.diag(triangle[:, :rank]).all():
+            inside[k] = np.nan
+            continue
+        parts = np.empty_like(rows)
+        parts[:, order] = solve_triangular(triangle[:, :rank], triangle, check_finite=False)
+        parts *= sizes / sizes[chosen, None]
+        inside[k] = given[chosen] @ parts / units
+        inside[k, chosen] = given[chosen] / units[chosen]
+        sums[k] = np.abs(given[chosen]) @ np.abs(parts) / units
+    return inside, sums
+
+
 def certify_weighted_least_norm(
-    task: Regression, slopes: Float, coef: Float, clocks: Float, in_range: bool
+    constraint: Constraint, slopes: Float, coef: Float, dual: Float
 ) -> Certificate:
     """Check that `coef` minimises `½ Σ β_i²/D_i` among the best fits.
 
-    Feasibility and the normal equations as above; stationarity: `β = Dξ` with ξ projected onto the
-    row space of X; duality gap: `½Σβ²/D + ½ΣDξ² − βᵀξ`, relative to the sum of the terms.
+    Feasibility and missed targets, or the normal equations; stationarity: `β = DXᵀν`, relative to
+    what each coefficient contributes; error bound.
     """
-    fit = fit_residuals(task, task.X * (slopes > 0), coef, np.zeros_like(coef), in_range)
-    basis = row_space(task.X * (slopes > 0))
-    gap = np.abs(coef - slopes * (basis @ (basis.T @ clocks)))
-    weights = np.divide(1.0, slopes, out=np.zeros_like(slopes), where=slopes > 0)
-    primal, conjugate = 0.5 * weights * coef**2, 0.5 * slopes * clocks**2
-    lost, terms = np.abs(primal + conjugate - coef * clocks), primal + conjugate
+    clocks = constraint.X.T @ dual
+    off = np.abs(coef - (slopes * clocks.T).T)
     return Certificate(
         {
-            **fit,
-            "stationarity": relative(float(gap.max()), float(np.abs(coef).max())),
-            "duality gap": relative(float(lost.sum()), float(terms.sum())),
+            **fit_residuals(constraint, coef),
+            "stationarity": float(_least_norm_off(constraint, coef, off)),
+            ERROR_BOUND: error_of_least_norm(constraint, slopes, coef, dual),
         }
     )
 
 
-def fit_residuals(
-    task: Regression, movable: Float, coef: Float, start: Float, in_range: bool
-) -> dict[str, float]:
-    """Feasibility, or the normal equations on the columns that can move."""
-    size = _norm(task.y) + _norm(np.abs(task.X) @ (np.abs(coef) + start))
-    residual = task.y - task.X @ coef
-    if in_range:
-        return {"feasibility": relative(_norm(residual), size)}
-    force, steepest = _norm(movable.T @ residual), float(np.linalg.norm(movable, 2))
-    return {"normal equations": relative(force, steepest * size)}
+def _least_norm_off(constraint: Constraint, coef: Float, off: Float) -> float:
+    outputs = [(coef, off, constraint)] if coef.ndim == 1 else _by_output(constraint, coef, off)
+    return max(float((weights_of(one, c) * o).max(initial=0.0)) for c, o, one in outputs)
 
 
-def _fits(
-    task: Regression, movable: Float, coefs: Float, start: Float, in_range: bool
-) -> tuple[str, Float, Float]:
-    """The same of each row: the name of the condition, the misfits, what they are relative to."""
-    sizes = _norm(task.y) + _norms((np.abs(coefs) + start) @ np.abs(task.X).T)
-    residuals = task.y - coefs @ task.X.T
-    if in_range:
-        return "feasibility", _norms(residuals), sizes
-    steepest = float(np.linalg.norm(movable, 2))
-    return "normal equations", _norms(residuals @ movable), steepest * sizes
+def error_of_least_norm(constraint: Constraint, slopes: Float, coef: Float, dual: Float) -> float:
+    """A bound on the error of `argmin ½ Σ β_i²/D_i`, in what coefficients contribute.
 
-
-def row_space(X: Float) -> Float:
-    """Orthonormal columns spanning the row space of X, by pivoted QR."""
-    basis, triangle, _ = qr(X.T, mode="economic", pivoting=True)
-    pivots = np.abs(np.diag(triangle))
-    rank = int((pivots > max(X.shape) * np.finfo(np.float64).eps * pivots[0]).sum())
-    columns: Float = basis[:, :rank]
-    return columns
-
-
-def _norm(vector: Float) -> float:
-    return float(np.linalg.norm(vector))
-
-
-def _undetermined(X: Float, unseen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which of the coefficients that clocks do not resolve the fit leaves open, row by row.
-
-    Those that some combination of dependent columns moves: equal columns from equal starts, say,
-    of whose sum alone float64 can tell.
+    `β = DXᵀν` is linear: nothing of second order is left out.
     """
-    found: dict[bytes, NDArray[np.bool_]] = {}
-    sizes = np.linalg.norm(X, axis=0)
-    for row in unseen:
-        key = row.tobytes()
-        if key in found:
-            continue
-        found[key] = np.zeros_like(row)
-        columns = np.flatnonzero(row & (sizes > 0))
-        if len(columns):
-            _, values, right = np.linalg.svd(X[:, columns] / sizes[columns])
-            values = np.append(values, np.zeros(len(columns) - len(values)))
-            free = right[values <= max(X.shape) * EPS * values[0]]
-            found[key][columns] = (np.abs(free) > NULL_COMPONENT).any(axis=0)
-    return np.stack([found[row.tobytes()] for row in unseen])
+    clocks = constraint.X.T @ dual
+    rounding = ROUNDING_UNITS * EPS * (np.abs(constraint.X).T @ np.abs(dual))
+    strayed = np.abs(coef - (slopes * clocks.T).T) + (slopes * rounding.T).T
+    outputs = [(coef, strayed, constraint)]
+    if coef.ndim == 2:
+        outputs = _by_output(constraint, coef, strayed)
+    units, worst = constraint.units, 0.0
+    for one, off, single in outputs:
+        missed = missed_rows(single, one)
+        scaled = np.where(constraint.seen, np.maximum(slopes / units**2, TINY), 0.0)
+        nothing = np.zeros(len(one), dtype=np.bool_)
+        bounds = error_bounds(single, scaled, missed, off / units * constraint.seen, nothing, off)
+        worst = max(worst, float((weights_of(single, one) * units * bounds).max(initial=0.0)))
+    return worst
 
 
-def _norms(rows: Float) -> Float:
-    """Of each row; of a vector its own."""
-    return np.asarray(np.linalg.norm(rows, axis=-1))
-
-
-def _or_one(sizes: Float) -> Float:
-    """One in place of zero."""
-    return np.where(sizes == 0.0, 1.0, sizes)
+def _by_output(
+    constraint: Constraint, coef: Float, off: Float
+) -> list[tuple[Float, Float, Constraint]]:
+    """One column after the other."""
+    return [(coef[:, k], off[:, k], constraint.output(k)) for k in range(coef.shape[1])]
 
 
 def relative(value: float, scale: float) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 
 from limitpoint.arrays import Float
 from limitpoint.init import Init
+from limitpoint.linalg import EPS
 from limitpoint.mirror import CurveMap
 from limitpoint.networks import (
     CommutingForm,
@@ -31,7 +32,15 @@ from limitpoint.problem import Problem
 from limitpoint.status import Status
 from limitpoint.tasks import Regression
 from limitpoint.theory.atlas import Condition, Theorem, register, theorems
-from limitpoint.theory.certificate import Certificate, relative
+from limitpoint.theory.certificate import (
+    ERROR_BOUND,
+    MISSED,
+    Certificate,
+    fit_residuals,
+    status_of,
+)
+from limitpoint.theory.constraint import Constraint
+from limitpoint.theory.error_bound import contributions
 from limitpoint.theory.limit import Limit
 
 __all__ = ["FORM_TOLERANCE", "Reduction", "diagonal_layers", "form_of", "reduction_of", "strongest"]
@@ -104,10 +113,7 @@ class Reduction:
         """
         coef = self.form.outer_coefs(inner.coef)
         signs, logs = self._signs_and_logs(coef, inner)
-        residuals = {**inner.certificate.residuals}
-        if "feasibility" in residuals:
-            residuals["feasibility"] += self._outputs_off(coef, inner.coef)
-        certificate = Certificate(residuals, inner.certificate.tolerance)
+        certificate = self._certificate(coef, inner)
         return replace(
             inner,
             coef=coef,
@@ -115,7 +121,7 @@ class Reduction:
             log_abs_coef=logs,
             theorem=theorem,
             certificate=certificate,
-            status=inner.status if certificate.ok else Status.NOT_CERTIFIED,
+            status=self._status(certificate, coef, inner),
             layers=self._layers(inner),
         )
 
@@ -129,12 +135,36 @@ class Reduction:
         off = max(float(np.abs(a - b).max()) for a, b in zip(layers, back, strict=True))
         return off / (max(float(np.abs(layer).max()) for layer in layers) or 1.0)
 
-    def _outputs_off(self, coef: Float, products: Float) -> float:
-        """`‖Xβ − XSᵀρ‖` on the data as given, relative to targets and terms."""
-        X, within = self.problem.task.X, self.diagonal.task.X
-        terms = [self.problem.task.y, np.abs(X) @ np.abs(coef), np.abs(within) @ np.abs(products)]
-        size = sum(float(np.linalg.norm(term)) for term in terms)
-        return relative(float(np.linalg.norm(X @ coef - within @ products)), size)
+    def _certificate(self, coef: Float, inner: Limit) -> Certificate:
+        """That of the diagonal network, its fit and its error on the data as given.
+
+        Errors of the products come to coefficients through `β = Sᵀρ`; where the data `XSᵀ` of the
+        diagonal network are sums that cancel, they are off by the rounding of the terms.
+        """
+        task, within = self.problem.regression, self.diagonal.regression
+        residuals = dict(inner.certificate.residuals)
+        if MISSED in residuals or "feasibility" in residuals:
+            residuals |= fit_residuals(Constraint.of(task.X, task.y), coef)
+        if ERROR_BOUND in residuals and residuals[ERROR_BOUND] > 0.0:
+            moduli = np.abs(self.form.outer_coefs(np.eye(len(inner.coef))))
+            sums = np.abs(task.X) @ (moduli.T @ np.abs(inner.coef)) + np.abs(task.y)
+            sizes = np.abs(within.X) @ np.abs(inner.coef) + np.abs(task.y)
+            grown = np.divide(sums, sizes, out=np.ones_like(sums), where=sizes > 0).max()
+            parts = contributions(within.X, task.y, inner.coef)
+            moved = np.divide(
+                residuals[ERROR_BOUND], parts, out=np.zeros_like(parts), where=parts > 0
+            )
+            off = moduli.T @ (moved + EPS * np.abs(inner.coef))
+            outer = contributions(task.X, task.y, coef)
+            with np.errstate(invalid="ignore"):
+                worst = np.where(off == 0.0, 0.0, outer * off)
+            residuals[ERROR_BOUND] = float(max(1.0, grown) * worst.max(initial=0.0))
+        return Certificate(residuals, inner.certificate.tolerance)
+
+    def _status(self, certificate: Certificate, coef: Float, inner: Limit) -> Status:
+        if certificate.ok or not inner.status.ok:
+            return inner.status
+        return status_of(certificate, Constraint.of(self.problem.task.X, self.problem.task.y), coef)
 
     def _signs_and_logs(self, coef: Float, inner: Limit) -> tuple[Float, Float]:
         """From the coefficients; where float64 loses products, by sums of their logarithms."""

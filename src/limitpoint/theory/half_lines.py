@@ -7,20 +7,16 @@ half-lines that the best fits touch.
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import linprog
 
 from limitpoint.mirror import MirrorMap
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
 from limitpoint.theory.atlas import Condition, Theorem, register
 from limitpoint.theory.conditions import own_clocks
+from limitpoint.theory.cone import AT_BOUND, ScaledData
+from limitpoint.theory.constraint import Constraint
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.mirror_limit import mirror_limit, mirror_path
-from limitpoint.theory.whitening import whiten
-
-# The interior margin is a linear program solved to about 1e-9 (HiGHS); below a thousand times
-# that, relative to the minimum-norm solution, a half-line cannot be told from its boundary.
-INTERIOR_TOLERANCE = 1e-6
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
@@ -34,42 +30,21 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
         *clocks,
         Condition(
             "a best fit strictly inside all half-lines exists",
-            margin > INTERIOR_TOLERANCE,
+            margin > AT_BOUND,
             margin,
             f"{count} coefficients never cross their bound; "
-            f"largest relative distance from it of a best fit {margin:.3g}",
+            f"all can be {margin:.3g} inside, by what they contribute to the targets",
         ),
     )
 
 
 def interior_margin(task: Regression, mirror: MirrorMap) -> float:
-    """How far from their bounds all coefficients can be in a best fit, relative to its size.
-
-    A linear program in (β, t): max t with `rows β = target`, `β − lower ≥ t`, `upper − β ≥ t`
-    where these are finite, t ≤ 1.
-    """
+    """How far from their bounds all coefficients can be in a best fit, by what they contribute."""
     movable = mirror.lower < mirror.upper
-    below = np.flatnonzero(movable & np.isfinite(mirror.lower))
-    above = np.flatnonzero(movable & np.isfinite(mirror.upper))
-    if below.size + above.size == 0:
+    if not (movable & (np.isfinite(mirror.lower) | np.isfinite(mirror.upper))).any():
         return 1.0
-    data = whiten(task.X * movable, task.y)
-    size = float(np.abs(data.target @ data.rows).max(initial=0.0)) or 1.0
-    n = task.n_features
-    apart = np.zeros((below.size + above.size, n + 1))
-    apart[np.arange(below.size), below] = -1.0
-    apart[below.size + np.arange(above.size), above] = 1.0
-    apart[:, n] = 1.0
-    result = linprog(
-        np.append(np.zeros(n), -1.0),
-        A_ub=apart,
-        b_ub=np.concatenate([-mirror.lower[below], mirror.upper[above]]) / size,
-        A_eq=np.hstack([data.rows, np.zeros((len(data.target), 1))]),
-        b_eq=data.target / size,
-        bounds=[(None, None)] * n + [(None, 1.0)],
-        method="highs",
-    )
-    return float(result.x[n]) if result.success else -np.inf
+    constraint = Constraint.of(task.X * movable, task.y)
+    return ScaledData.of(constraint.X, constraint.fit, task.y).interior(mirror)
 
 
 def _limit(problem: Problem) -> Limit:

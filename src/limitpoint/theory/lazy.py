@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from limitpoint.problem import Problem
-from limitpoint.status import Status
 from limitpoint.theory.atlas import Condition, Theorem, register
-from limitpoint.theory.certificate import certify_weighted_least_norm
+from limitpoint.theory.certificate import certify_weighted_least_norm, status_of
 from limitpoint.theory.conditions import listed
+from limitpoint.theory.constraint import Constraint
+from limitpoint.theory.least_norm import LeastNorm
 from limitpoint.theory.limit import Limit
-from limitpoint.theory.whitening import whiten
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
@@ -45,15 +45,10 @@ def _limit(problem: Problem) -> Limit:
     if mirror is None:
         raise TypeError(f"{network} has no mirror map")
     slopes = mirror.slopes(np.zeros(task.n_features))
-    roots = np.sqrt(slopes)
-    data = whiten(task.X * roots, task.y)
-    # β = √D z, z the least norm solution of X√D z = y; the clocks are z/√D.
-    scaled = data.target @ data.rows
-    coef = roots * scaled
-    dual = data.sample_dual(data.target)
-    clocks = task.X.T @ dual
-    certificate = certify_weighted_least_norm(task, slopes, coef, clocks, data.in_range)
-    reached = Status.CONVERGED if data.in_range else Status.LEAST_SQUARES
+    constraint = Constraint.of(task.X * (slopes > 0), task.y)
+    coef, dual = LeastNorm(constraint, slopes).solve(constraint.fit)
+    clocks = constraint.X.T @ dual
+    certificate = certify_weighted_least_norm(constraint, slopes, coef, dual)
     with np.errstate(divide="ignore"):
         logs = np.log(np.abs(coef))
     return Limit(
@@ -63,9 +58,9 @@ def _limit(problem: Problem) -> Limit:
         clocks=clocks,
         dual=dual,
         theorem=LAZY,
-        potential=0.5 * float(scaled @ scaled),
+        potential=0.5 * float(coef @ clocks),
         certificate=certificate,
-        status=reached if certificate.ok else Status.NOT_CERTIFIED,
+        status=status_of(certificate, constraint, coef),
         iterations=0,
     )
 

@@ -131,7 +131,7 @@ def _limit_trap(problem: Problem) -> Limit:
         coef,
         PROPOSITION_2,
         clocks=-radial.start,
-        dual=found.data.sample_dual(found.data.rows @ -radial.start),
+        dual=-found.kept_dual,
         potential=0.0,
         certificate=Certificate({"distance from the curve to the saddle": away}),
         status=Status.SADDLE,

@@ -8,20 +8,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
-from limitpoint.mirror import CurveMap, MirrorMap
+from limitpoint.linalg import EPS
+from limitpoint.mirror import CurveMap, MirrorMap, as_curve, in_units
 from limitpoint.problem import Problem
-from limitpoint.status import Status
 from limitpoint.tasks import Regression
+from limitpoint.theory.alike import Alike
 from limitpoint.theory.atlas import Theorem
-from limitpoint.theory.certificate import certify_mirror_limits, row_space
+from limitpoint.theory.certificate import certify_mirror_limits, status_of
+from limitpoint.theory.constraint import Constraint
+from limitpoint.theory.error_bound import contributions
 from limitpoint.theory.extrapolation import POINTS_KEPT
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.newton import DualSolution, solve_dual
+from limitpoint.theory.polishing import error_of, polished
+from limitpoint.theory.position_equations import Equations, Point
 from limitpoint.theory.position_newton import CurveSolution, solve_on_curves
-from limitpoint.theory.shifted_hessian import solve_shifted
-from limitpoint.theory.whitening import Whitened, whiten
+from limitpoint.theory.shifted_hessian import solve_graded
 
 __all__ = ["mirror_limit", "mirror_limit_of", "mirror_path"]
+
+# A dual that leaves a row of the data missed by more, relative to what is added up there, is not
+# good enough: a tenth of what a certificate tolerates.
+POOR = 1e-10
+# Each step takes the miss to rounding, unless bounds are in its way.
+MAX_FITTING = 4
+# A row misses its target by rounding if it does so by this part of what is added up.
+FITTED = 4 * EPS
 
 
 def mirror_limit(problem: Problem, theorem: Theorem) -> Limit:
@@ -73,51 +85,100 @@ class _Solver:
 
     def __init__(self, task: Regression, mirror: MirrorMap, theorem: Theorem) -> None:
         self._task, self._theorem = task, theorem
-        movable = task.X * (mirror.lower < mirror.upper)
-        data = whiten(movable, task.y)
-        # A column of zeros leaves roundings in the rows, and the coefficient that stays at its
-        # start there, however large, would make a misfit of them.
-        self._data = replace(data, rows=data.rows * movable.any(axis=0))
-        self._basis = row_space(movable)
+        self._constraint = Constraint.of(task.X * (mirror.lower < mirror.upper), task.y)
+        self._alike = Alike.of(self._constraint.X, mirror)
+        self._data = self._constraint.merged(self._alike.kept)
         self._curves: list[CurveSolution] = []
         self._duals: list[DualSolution] = []
 
     def solve(self, mirror: MirrorMap) -> CurveSolution | DualSolution:
         """By the method that suits the map, from the last solutions if there are some."""
+        mirror = self._scaled(mirror)
         if isinstance(mirror, CurveMap):
             on_curves = solve_on_curves(mirror, self._data, self._curves)
             self._curves = _latest(self._curves, on_curves)
             return on_curves
         found = solve_dual(mirror, self._data, self._duals)
+        if found.miss > POOR or _blur(mirror, self._data, found) > POOR:
+            found = _by_curves(mirror, self._data, found)
         self._duals = _latest(self._duals, found)
         return found
+
+    def _scaled(self, mirror: MirrorMap) -> MirrorMap:
+        """In the units of the constraint, equal coefficients counted together."""
+        units = self._constraint.units
+        return in_units(mirror, units / self._alike.counts, units)
 
     def limits(
         self, mirror: MirrorMap, found: Sequence[CurveSolution | DualSolution]
     ) -> list[Limit]:
         """Solutions with all that a limit is made of; the map is at the scale of each row."""
-        answers = _answers(mirror, found, self._data)
-        data = self._data
+        constraint = self._constraint
+        answers = _answers(self._scaled(mirror), found, self._data)
+        answers = answers.in_units(constraint.units, self._alike)
+        # Equal columns are certified as one: symmetry divides what the fit determines.
+        together = in_units(mirror, 1.0 / self._alike.counts, np.ones_like(self._alike.counts))
         certificates = certify_mirror_limits(
-            self._task, mirror, answers.coefs, answers.clocks, data.in_range, self._basis
+            self._data, together, answers.coefs * self._alike.counts, answers.clocks
         )
-        reached = Status.CONVERGED if data.in_range else Status.LEAST_SQUARES
         return [
             Limit(
                 coef=answers.coefs[k],
                 signs=answers.signs[k],
                 log_abs_coef=answers.logs[k],
                 clocks=answers.clocks[k],
-                dual=data.sample_dual(answers.duals[k]),
+                dual=constraint.sample_dual(answers.duals[k]),
                 theorem=self._theorem,
                 # Q = βξ − Ψ̂ where ξ = Q'(β)
                 potential=float(answers.coefs[k] @ answers.clocks[k] - answers.conjugates[k].sum()),
                 certificate=certificate,
-                status=reached if certificate.ok else Status.NOT_CERTIFIED,
+                status=status_of(certificate, constraint, answers.coefs[k]),
                 iterations=found[k].iterations,
             )
             for k, certificate in enumerate(certificates)
         ]
+
+
+def _blur(mirror: MirrorMap, data: Constraint, found: DualSolution) -> float:
+    """What rounding of the mirror coordinates does to a coefficient, in what it contributes."""
+    coefs, slopes = mirror.coefs_and_slopes(found.dual @ data.rows)
+    rounding = EPS * (np.abs(found.dual) @ np.abs(data.rows))
+    with np.errstate(all="ignore"):
+        parts = contributions(data.X, data.fit, coefs * data.units) * data.units
+        moved = np.where(data.seen & (rounding > 0), parts * slopes * rounding, 0.0)
+    return float(np.nan_to_num(moved, nan=np.inf).max(initial=0.0))
+
+
+def _by_curves(mirror: MirrorMap, data: Constraint, found: DualSolution) -> DualSolution:
+    """The same along the curves, where mirror coordinates of very different sizes stay apart.
+
+    By the last steps of that method alone if they are enough, else all the way from the start.
+    """
+    curve = as_curve(mirror)
+    equations = Equations(curve, data)
+    coefs, slopes = mirror.coefs_and_slopes(found.dual @ data.rows)
+    if np.isfinite(coefs).all() and np.isfinite(slopes).all():
+        coefs = _fit(mirror, coefs, slopes, data)
+        held = np.abs(coefs) >= np.finfo(np.float64).tiny
+        with np.errstate(all="ignore"):
+            positions = curve.positions_of(coefs)
+        positions = np.where(held, positions, curve.positions(found.dual @ data.rows))
+        point = polished(Point(equations, positions, found.dual, equations.end, coefs=coefs))
+        error = error_of(point)
+        if error <= POOR:
+            return replace(found, clocks=point.clocks, coefs=point.coefs, miss=error)
+    again = solve_on_curves(curve, data, graded_only=True)
+    iterations = found.iterations + again.iterations
+    if not again.converged:
+        return replace(found, iterations=iterations)
+    return replace(
+        found,
+        dual=again.dual,
+        clocks=again.clocks,
+        coefs=again.coefs,
+        iterations=iterations,
+        converged=True,
+    )
 
 
 Solution = TypeVar("Solution", CurveSolution, DualSolution)
@@ -134,7 +195,7 @@ def _latest(kept: list[Solution], found: Solution) -> list[Solution]:
 
 @dataclass(frozen=True, eq=False)
 class _Answers:
-    """One row for each scale."""
+    """One row for each scale; first in the units of the constraint."""
 
     coefs: Float
     signs: Float
@@ -143,25 +204,51 @@ class _Answers:
     conjugates: Float
     duals: Float
 
+    def in_units(self, units: Float, alike: Alike) -> "_Answers":
+        """In the units of the data, each coefficient by itself."""
+        leaders, counts = alike.leaders, alike.counts
+        share = units / counts
+        clocks = self.clocks[:, leaders] / units
+        return _Answers(
+            coefs=self.coefs[:, leaders] * share,
+            signs=self.signs[:, leaders],
+            logs=self.logs[:, leaders] + np.log(share),
+            clocks=clocks,
+            conjugates=self.conjugates[:, leaders] / counts,
+            duals=self.duals,
+        )
+
 
 def _answers(
-    mirror: MirrorMap, found: Sequence[CurveSolution | DualSolution], data: Whitened
+    mirror: MirrorMap, found: Sequence[CurveSolution | DualSolution], data: Constraint
 ) -> _Answers:
     duals = np.stack([solution.dual for solution in found])
     if isinstance(mirror, CurveMap):
-        return _on_curves(mirror, [at for at in found if isinstance(at, CurveSolution)], duals)
-    # From the whitened dual rather than as Xᵀν: no product with an ill-conditioned X.
-    clocks = duals @ data.rows
+        on_curves = [at for at in found if isinstance(at, CurveSolution)]
+        return _on_curves(mirror, on_curves, duals, data)
+    # From the dual of the constraint rather than as Xᵀν: no product with an ill-conditioned X.
+    duals_only = [at for at in found if isinstance(at, DualSolution)]
+    clocks = np.stack(
+        [at.dual @ data.rows if at.clocks is None else at.clocks for at in duals_only]
+    )
     coefs, slopes, conjugates = mirror.evaluate(clocks)
+    given = [coefs[k] if at.coefs is None else at.coefs for k, at in enumerate(duals_only)]
+    coefs = np.stack(given)
     signs, logs = mirror.signs_and_logs(clocks)
     better = _fitted(mirror, coefs, slopes, data)
     signs, logs = _of_those(better, better != coefs, signs, logs)
     return _Answers(better, signs, logs, clocks, conjugates, duals)
 
 
-def _on_curves(mirror: CurveMap, found: Sequence[CurveSolution], duals: Float) -> _Answers:
+def _on_curves(
+    mirror: CurveMap, found: Sequence[CurveSolution], duals: Float, data: Constraint
+) -> _Answers:
     positions = np.stack([at.positions for at in found])
     coefs = np.stack([at.coefs for at in found])
+    with np.errstate(all="ignore"):
+        point = mirror.along(positions)
+        slopes = np.nan_to_num(point.coef_rates / point.clock_rates, posinf=0.0)
+    coefs = _fitted(mirror, coefs, slopes, data)
     signs, logs = mirror.signs_and_logs_at(positions)
     # Where float64 holds the coefficient, which was polished, it has the last word.
     held = np.abs(coefs) >= np.finfo(np.float64).tiny
@@ -185,25 +272,32 @@ def _of_those(
     return np.where(those, np.sign(coefs), signs), np.where(those, own, logs)
 
 
-def _fitted(mirror: MirrorMap, coefs: Float, slopes: Float, data: Whitened) -> Float:
-    """The last step of Newton's method, for the coefficients rather than for the dual.
+def _fitted(mirror: MirrorMap, coefs: Float, slopes: Float, data: Constraint) -> Float:
+    """The last steps of Newton's method, for the coefficients rather than for the dual.
 
     From a start far larger than the data a clock holds its coefficient to rounding of the start
-    only, `eps·Ψ'·|ξ|`; what the coefficients must add up to is known to all digits. One that would
-    leave its half-line for it stays as it is. Where the target is zero the start is the only size
-    there is, and its rounding is nothing.
+    only, `eps·Ψ'·|ξ|`; what the coefficients must add up to is known to all digits, row by row. One
+    that would leave its half-line for it stays as it is. Where the target is zero the start is the
+    only size there is, and its rounding is nothing.
     """
     if not data.target.any():
         return coefs
-    with np.errstate(all="ignore"):
-        gaps = data.target - coefs @ data.rows.T
-        steps = np.zeros_like(coefs)
-        for k, gap in enumerate(gaps):
-            toward = solve_shifted(data.rows, slopes[k], gap)
-            if toward is not None:
-                steps[k] = slopes[k] * (toward @ data.rows)
-        better = coefs + steps
-        better = np.where((mirror.lower < better) & (better < mirror.upper), better, coefs)
-        left = data.target - better @ data.rows.T
-        improved = (left * left).sum(axis=1) < (gaps * gaps).sum(axis=1)
-    return np.where(improved[:, None], better, coefs)
+    return np.stack([_fit(mirror, coefs[k], slopes[k], data) for k in range(len(coefs))])
+
+
+def _fit(mirror: MirrorMap, coef: Float, slopes: Float, data: Constraint) -> Float:
+    """While the largest miss, relative to what is added up in its row, halves."""
+    missed, gap = data.missed(coef), data.gap(coef * data.units)
+    for _ in range(MAX_FITTING):
+        if missed <= FITTED:
+            break
+        with np.errstate(all="ignore"):
+            _, step = solve_graded(data.rows, slopes, gap, np.zeros_like(coef), 0.0)
+            better = coef + step
+            inside = (mirror.lower < better) & (better < mirror.upper) & np.isfinite(step)
+            better = np.where(inside, better, coef)
+            left = data.missed(better)
+        if not left < 0.5 * missed:
+            return better if left < missed else coef
+        coef, missed, gap = better, left, data.gap(better * data.units)
+    return coef

@@ -22,9 +22,9 @@ import numpy as np
 
 from limitpoint.arrays import Float
 from limitpoint.mirror import MirrorMap
+from limitpoint.theory.constraint import Constraint
 from limitpoint.theory.extrapolation import extrapolate
-from limitpoint.theory.shifted_hessian import solve_shifted
-from limitpoint.theory.whitening import Whitened
+from limitpoint.theory.shifted_hessian import solve_graded, solve_shifted
 
 __all__ = ["DualSolution", "solve_dual"]
 
@@ -59,22 +59,28 @@ SUFFICIENT_MISFIT = 0.5
 # Linear solves allowed to a cold start, and again to a continuation. A few tens are usual.
 MAX_ITERATIONS = 400
 MAX_HALVINGS = 60
-MAX_POLISHING = 5
+MAX_POLISHING = 8
+# A row is fitted when it misses its target by this part of what is added up in it.
+FITTED = 4 * EPS
 
 
 @dataclass(frozen=True, eq=False)
 class DualSolution:
-    """The root found, in the whitened sample space."""
+    """The root found, in the reduced sample space."""
 
     dual: Float
     log_scale: float
     iterations: int
     residual: float
     converged: bool
+    miss: float  # the worst of a row, relative to what is added up there
+    # Where they are known to more digits than the dual gives them.
+    clocks: Float | None = None
+    coefs: Float | None = None
 
 
 def solve_dual(
-    mirror: MirrorMap, data: Whitened, near: Sequence[DualSolution] = ()
+    mirror: MirrorMap, data: Constraint, near: Sequence[DualSolution] = ()
 ) -> DualSolution:
     """Solve `rows Ψ(rowsᵀν) = target`, cold where that is safe, else by continuation in scale.
 
@@ -112,7 +118,7 @@ def solve_dual(
     return newton.finish(point, data, converged)
 
 
-def _natural_log_scale(mirror: MirrorMap, data: Whitened) -> float:
+def _natural_log_scale(mirror: MirrorMap, data: Constraint) -> float:
     """Scale at which the map's own size matches the minimum-norm solution.
 
     The slope at the start grows as s^{2(L−1)} and coefficients as s^L, so a slope σ at scale 1
@@ -131,9 +137,9 @@ def _natural_log_scale(mirror: MirrorMap, data: Whitened) -> float:
 
 
 class _Newton:
-    """Damped Newton on one whitened constraint, counting its linear solves."""
+    """Damped Newton on one constraint, counting its linear solves."""
 
-    def __init__(self, data: Whitened) -> None:
+    def __init__(self, data: Constraint) -> None:
         self.rows = data.rows
         # A column of zeros moves nothing: the size of its coefficient must not count.
         self.seen = data.seen
@@ -174,30 +180,30 @@ class _Newton:
             point = following
         return point, False
 
-    def finish(self, point: "_Point", data: Whitened, converged: bool) -> DualSolution:
+    def finish(self, point: "_Point", data: Constraint, converged: bool) -> DualSolution:
         """The last digits, and the result."""
-        point = self.polish(point, data.singular_values)
+        point, miss = self.polish(point, data)
         log_scale = point.mirror.log_scale
-        return DualSolution(point.dual, log_scale, self.iterations, point.residual, converged)
+        residual = point.residual
+        return DualSolution(point.dual, log_scale, self.iterations, residual, converged, miss)
 
-    def polish(self, point: "_Point", singular_values: Float) -> "_Point":
-        """Further full steps while they halve the misfit of the data themselves.
+    def polish(self, point: "_Point", data: Constraint) -> tuple["_Point", float]:
+        """Further full steps while they halve the worst miss of a row, relative to its own terms.
 
-        With columns of very different sizes a whitened misfit at rounding level can still be a
-        large misfit `‖X(β − β*)‖ = ‖Σ gap‖`.
+        A miss that is rounding beside the largest target may be all of another one.
         """
-        misfit = _norm(singular_values * point.gap)
-        good = RESIDUAL_TOLERANCE * _norm(singular_values * self.target)
+        miss = data.missed(point.coefs)
         for _ in range(MAX_POLISHING):
-            if misfit <= good:
+            if not FITTED < miss < math.inf or not self.target_norm:
                 break
-            trial = _Point(self, point.mirror, point.dual + point.solve(point.gap))
+            step = point.stable_step(data.gap(point.coefs * data.units))
+            trial = _Point(self, point.mirror, point.dual + step)
             self.iterations += 1
-            left = _norm(singular_values * trial.gap) if trial.misfit < math.inf else math.inf
-            if not left <= SUFFICIENT_MISFIT * misfit:
+            left = data.missed(trial.coefs) if trial.misfit < math.inf else math.inf
+            if not left <= SUFFICIENT_MISFIT * miss:
                 break
-            point, misfit = trial, left
-        return point
+            point, miss = trial, left
+        return point, miss
 
     def _search(self, point: "_Point", step: Float) -> "_Point | None":
         """Backtrack until the dual objective has fallen enough, or the misfit has.
@@ -272,6 +278,12 @@ class _Point:
         rows = self._newton.rows
         solution = solve_shifted(rows, weights * self.slopes, right)
         return np.zeros_like(right) if solution is None else solution  # None: nothing can move
+
+    def stable_step(self, right: Float) -> Float:
+        """The same by the stable solve, where that is defined: accurate however Ψ' is graded."""
+        rows, none = self._newton.rows, np.zeros_like(self.coefs)
+        step, _ = solve_graded(rows, self.slopes, right, none, 0.0)
+        return step if np.isfinite(step).all() else self.solve(right)
 
 
 def _norm(vector: Float) -> float:

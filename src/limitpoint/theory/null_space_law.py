@@ -9,9 +9,8 @@ from limitpoint.arrays import as_float_array
 from limitpoint.errors import InitError, NoTheoremApplies
 from limitpoint.networks import CoupledNetwork, TwoLayer
 from limitpoint.problem import Problem
-from limitpoint.status import Status
 from limitpoint.theory.atlas import Condition, Theorem, register
-from limitpoint.theory.certificate import Certificate, fit_residuals, relative, row_space
+from limitpoint.theory.certificate import Certificate, fit_residuals, status_of
 from limitpoint.theory.conditions import finite_scale
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.radial_limit import NullSpace, limit_at
@@ -57,28 +56,28 @@ def limit_given_outer(problem: Problem, outer: ArrayLike) -> Limit:
             f"it has shape {given.shape}"
         )
     found = NullSpace.of(task, start[0])
-    kept = found.kept * given if given.ndim == 0 else found.kept @ given
+    kept, duals = (
+        part * given if given.ndim == 0 else part @ given for part in (found.kept, found.kept_dual)
+    )
     coef = found.least + kept
     first = start[0] * given if given.ndim == 0 else start[0] @ given
     clocks = coef - first  # Xᵀν: what training has added in the row space
-    basis = row_space(task.X)
-    outside = coef - first - basis @ (basis.T @ (coef - first))
-    size = float(np.linalg.norm(coef) + np.linalg.norm(first))
+    dual = found.least_dual - duals
+    constraint = found.constraint
+    off = np.abs(clocks - constraint.X.T @ dual)
+    sizes = np.abs(coef) + np.abs(first) + np.abs(constraint.X).T @ np.abs(dual)
+    outside = np.divide(off, sizes, out=np.zeros_like(off), where=sizes > 0)
     certificate = Certificate(
-        {
-            **fit_residuals(task, task.X, coef, np.zeros_like(coef), found.data.in_range),
-            "null space": relative(float(np.linalg.norm(outside)), size),
-        }
+        {**fit_residuals(constraint, coef), "null space": float(outside.max(initial=0.0))}
     )
-    reached = Status.CONVERGED if found.data.in_range else Status.LEAST_SQUARES
     return limit_at(
         coef,
         LAW,
         clocks=clocks,
-        dual=found.data.sample_dual(found.data.rows @ clocks),
+        dual=dual,
         potential=0.5 * float(np.sum(clocks**2)),
         certificate=certificate,
-        status=reached if certificate.ok else Status.NOT_CERTIFIED,
+        status=status_of(certificate, constraint, coef),
         iterations=0,
     )
 

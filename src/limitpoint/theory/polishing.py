@@ -15,21 +15,24 @@ by changing to graded coordinates of the dual.
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.theory.position_equations import Point, norm
+from limitpoint.theory.error_bound import contributions
+from limitpoint.theory.position_equations import Point
 
-__all__ = ["polished"]
+__all__ = ["error_of", "polished"]
 
 # Steps by which the coefficients are polished: the cheap solve first, then the stable one in graded
 # coordinates. Newton's method doubles the digits in each: from one digit to all takes four.
 POLISHING = (False, True, True, True, True, True)
 # They are taken while the errors are above this, relative: far below what a certificate asks for.
 POLISHED = 1e-12
+# Clocks that agree to rounding of their own are off by no more than `POLISHED`, in these units.
+ROUNDED = 1e3
 TINY = float(np.finfo(np.float64).tiny)
 
 
 def polished(point: Point) -> Point:
     """The best of a few steps from a solution in positions, which may be that point itself."""
-    here, error = point, _error(point)
+    here, error = point, error_of(point)
     best, least = here, error
     for stable in POLISHING:
         if least <= POLISHED:
@@ -40,19 +43,26 @@ def polished(point: Point) -> Point:
     return best
 
 
-def _error(point: Point) -> float:
+def error_of(point: Point) -> float:
     """The larger relative error of the two equations.
 
-    Of the fit in the size of what is added up; of the clocks as they enter the duality gap,
-    `Σ |β_i l_i|`, in the sum of its terms.
+    Of the fit row by row in what is added up there; of the clocks as they enter the duality gap,
+    `Σ |β_i l_i|`, in the sum of its terms, and one by one by what they make of their coefficient's
+    contribution to the rows or, next to a pole, by their own size.
     """
-    problem, coefs = point.problem, point.coefs
+    coefs, data = point.coefs, point.problem.data
     with np.errstate(all="ignore"):
-        size = norm(problem.target) + norm(coefs)
-        misfit = norm(problem.target - problem.rows @ coefs) / size if size > 0.0 else 0.0
-        lost = float(np.abs(coefs * (point.clocks - point.at.clocks)).sum())
-        terms = float(np.abs(coefs * point.clocks).sum())
-    error = max(misfit, lost / terms) if lost > 0.0 and terms > 0.0 else misfit + lost
+        # What float64 holds as zero has no clock to speak of.
+        held = data.seen & (coefs != 0.0)
+        lag = np.where(held, np.abs(point.clocks - point.at.clocks), 0.0)
+        lost = float(np.abs(coefs * lag).sum())
+        terms = float(np.abs(coefs * np.where(held, point.clocks, 0.0)).sum())
+        parts = contributions(data.X, data.fit, coefs * data.units) * data.units
+        off = np.fmin(parts * point.slopes * lag, ROUNDED * lag / np.abs(point.at.clocks))
+        off = np.where(lag > 0.0, off, 0.0)
+        error = max(data.missed(coefs), float(np.nan_to_num(off, nan=np.inf).max(initial=0.0)))
+    if lost > 0.0:
+        error = max(error, lost / terms) if terms > 0.0 else error + lost
     return error if np.isfinite(error) else np.inf
 
 
@@ -61,7 +71,7 @@ def _stepped(point: Point, error: float, stable: bool) -> tuple[Point, float]:
     problem, coefs = point.problem, point.coefs
     mirror = problem.mirror
     with np.errstate(all="ignore"):
-        gap = problem.target - problem.rows @ coefs
+        gap = problem.data.gap(coefs * problem.data.units)
         lag = point.clocks - point.at.clocks
         if stable:
             toward, step = point.solve_stably(gap, lag)
@@ -76,12 +86,12 @@ def _stepped(point: Point, error: float, stable: bool) -> tuple[Point, float]:
         positions = _positions_of(point, better)
     place, coordinates = point.place, point.coordinates
     ahead = Point(problem, positions, point.dual + toward, place, coordinates, better)
-    error_ahead = _error(ahead)
+    error_ahead = error_of(ahead)
     if error_ahead <= error:
         return ahead, error_ahead
     # A long step of the dual comes from directions that nothing fixes.
     behind = Point(problem, positions, point.dual, place, coordinates, better)
-    error_behind = _error(behind)
+    error_behind = error_of(behind)
     return (ahead, error_ahead) if error_ahead <= error_behind else (behind, error_behind)
 
 

@@ -17,9 +17,9 @@ import numpy as np
 
 from limitpoint.arrays import Float
 from limitpoint.mirror import CurveMap
+from limitpoint.theory.constraint import Constraint
 from limitpoint.theory.dual_coordinates import DualCoordinates
 from limitpoint.theory.shifted_hessian import solve_graded, solve_shifted
-from limitpoint.theory.whitening import Whitened
 
 __all__ = ["Equations", "Place", "Point"]
 
@@ -60,8 +60,8 @@ class Place:
 class Equations:
     """Both equations, and the places on the way."""
 
-    def __init__(self, mirror: CurveMap, data: Whitened) -> None:
-        self.mirror, self.rows = mirror, data.rows
+    def __init__(self, mirror: CurveMap, data: Constraint) -> None:
+        self.mirror, self.rows, self.data = mirror, data.rows, data
         self.coordinates = DualCoordinates(data.rows)
         self.offsets = mirror.offsets
         # A column of zeros moves nothing: its coefficient stays at its start and has no part in the
@@ -154,7 +154,7 @@ class Point:
     def graded(self) -> "Point":
         """The same point, its dual in coordinates that suit its clocks; itself if it overflows."""
         sizes = np.maximum(np.abs(self.at.clocks), np.abs(self.clocks))
-        sizes = np.maximum(sizes, self.at.clock_rates)
+        sizes = np.maximum(sizes, self.problem.mirror.smallest_clocks(self.at))
         if not (np.isfinite(sizes).all() and (sizes > 0.0).all()):
             return self
         coordinates = DualCoordinates.graded(self.problem.rows, sizes)

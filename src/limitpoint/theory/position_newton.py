@@ -25,10 +25,10 @@ import numpy as np
 
 from limitpoint.arrays import Float
 from limitpoint.mirror import CurveMap
+from limitpoint.theory.constraint import Constraint
 from limitpoint.theory.extrapolation import extrapolate
-from limitpoint.theory.polishing import polished
+from limitpoint.theory.polishing import error_of, polished
 from limitpoint.theory.position_equations import Equations, Place, Point, norm
-from limitpoint.theory.whitening import Whitened
 
 __all__ = ["CurveSolution", "solve_on_curves"]
 
@@ -56,6 +56,8 @@ SHORTEST_STRIDE = 1e-6
 GOOD_GUESS = 0.1
 # The last step from a larger start is tried once what is left of it is below this part of the data.
 SHRUNK = 0.3
+# A solution in which an equation is off by more, relative, is sought again with graded coordinates.
+POOR = 1e-10
 # Newton steps allowed at one λ on the way, and at the last one.
 STEPS_ON_THE_WAY = 12
 STEPS_AT_THE_END = 20
@@ -75,7 +77,7 @@ SLOW_STEPS = 3
 
 @dataclass(frozen=True, eq=False)
 class CurveSolution:
-    """Positions and dual, in the whitened sample space and the map's unit of clocks.
+    """Positions and dual, in the reduced sample space and the map's unit of clocks.
 
     The coefficients are those of the positions, plus what the rounding of positions takes from
     them: from a start of size s^L, positions hold coefficients to eps·s^L, coefficients themselves
@@ -89,12 +91,20 @@ class CurveSolution:
     log_scale: float
     iterations: int
     converged: bool
+    error: float  # of both equations, relative
 
 
 def solve_on_curves(
-    mirror: CurveMap, data: Whitened, near: Sequence[CurveSolution] = ()
+    mirror: CurveMap,
+    data: Constraint,
+    near: Sequence[CurveSolution] = (),
+    *,
+    graded_only: bool = False,
 ) -> CurveSolution:
-    """Solve both equations, from the start of training or from solutions at other scales."""
+    """Solve both equations, from the start of training or from solutions at other scales.
+
+    At once in graded coordinates of the dual if it is known that others will not do.
+    """
     problem = Equations(mirror, data)
     continuation = _Continuation(problem)
     if problem.is_trivial:
@@ -118,11 +128,16 @@ def solve_on_curves(
         last = Point(problem, near[-1].positions, near[-1].dual, problem.grown(log_part))
         if continuation.from_point(last, abs(log_part)):
             return continuation.result()
-    for graded in (False, True):
+    modes = (True,) if graded_only else (False, True)
+    found = None
+    for graded in modes:
         continuation.graded = graded
         if continuation.from_the_start() or continuation.from_a_larger_start():
-            break
-    return continuation.result()
+            again = continuation.result()
+            found = again if found is None or again.error < found.error else found
+            if found.error <= POOR:
+                break
+    return continuation.result() if found is None else found
 
 
 class _Continuation:
@@ -149,6 +164,7 @@ class _Continuation:
     def result(self) -> CurveSolution:
         """Where it ended."""
         point = polished(self.point) if self.point.place.is_end else self.point
+        error = error_of(point) if self.point.place.is_end else np.inf
         return CurveSolution(
             positions=point.positions,
             coefs=np.where(self.problem.seen, point.coefs, self.problem.start),
@@ -157,6 +173,7 @@ class _Continuation:
             log_scale=self.problem.mirror.log_scale,
             iterations=self.iterations,
             converged=self.converged,
+            error=error,
         )
 
     def from_the_start(self) -> bool:

@@ -12,12 +12,13 @@ import numpy as np
 
 from limitpoint.arrays import Float
 from limitpoint.mirror import RadialMap
-from limitpoint.status import Status
 from limitpoint.tasks import Regression
 from limitpoint.theory.atlas import Theorem
+from limitpoint.theory.certificate import status_of
+from limitpoint.theory.constraint import Constraint
+from limitpoint.theory.least_norm import LeastNorm
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.radial_certificate import certify_radial_limit
-from limitpoint.theory.whitening import Whitened, whiten
 
 __all__ = ["NullSpace", "limit_at", "radial_limit"]
 
@@ -36,26 +37,30 @@ class NullSpace:
         `P_null z(0)`.
     least
         `X⁺y`, the minimum-norm solution (least squares if y is out of range).
+    kept_dual, least_dual
+        The ν with `Xᵀν = z(0) − kept` and `Xᵀν = least`.
     """
 
-    data: Whitened
+    constraint: Constraint
     kept: Float
     least: Float
+    kept_dual: Float
+    least_dual: Float
 
     @classmethod
     def of(cls, task: Regression, start: Float) -> "NullSpace":
         """For a first layer (n,) or (n, d)."""
-        data = whiten(task.X, task.y)
-        # Twice: the second pass removes what rounding left in the row space.
-        kept = start - data.rows.T @ (data.rows @ start)
-        kept = kept - data.rows.T @ (data.rows @ kept)
-        return cls(data, kept, data.rows.T @ data.target)
+        constraint = Constraint.of(task.X, task.y)
+        norm = LeastNorm(constraint, np.ones(task.n_features))
+        kept, kept_dual = norm.without(start)
+        least, least_dual = norm.solve(constraint.fit)
+        return cls(constraint, kept, least, kept_dual, least_dual)
 
 
 def radial_limit(task: Regression, radial: RadialMap, theorem: Theorem) -> Limit:
     """`argmin Φ*(β) − βᵀz(0)` among the best fits of the data."""
     found = NullSpace.of(task, radial.start)
-    square, wanted = float(found.kept @ found.kept), float(np.linalg.norm(found.least))
+    square, wanted = _square(found.kept), math.sqrt(_square(found.least))
     if wanted == 0.0:
         multiplier, iterations = radial.multiplier(square), 0
     else:
@@ -64,20 +69,24 @@ def radial_limit(task: Regression, radial: RadialMap, theorem: Theorem) -> Limit
         multiplier = wanted * math.exp(-0.5 * log_excess)
     coef = multiplier * found.kept + found.least
     # With no multiplier left, z has followed β to zero.
-    moved = found.least / multiplier if multiplier > 0 else np.zeros_like(coef)
-    clocks = moved - (radial.start - found.kept)
-    certificate = certify_radial_limit(task, radial, coef, clocks, found.data.in_range)
-    reached = Status.CONVERGED if found.data.in_range else Status.LEAST_SQUARES
+    inverse = 1.0 / multiplier if multiplier > 0 else 0.0
+    dual = inverse * found.least_dual - found.kept_dual
+    clocks = inverse * found.least - (radial.start - found.kept)
+    certificate = certify_radial_limit(found.constraint, radial, coef, clocks, dual)
     return limit_at(
         coef,
         theorem,
         clocks=clocks,
-        dual=found.data.sample_dual(found.data.rows @ clocks),
+        dual=dual,
         potential=radial.potential(coef),
         certificate=certificate,
-        status=reached if certificate.ok else Status.NOT_CERTIFIED,
+        status=status_of(certificate, found.constraint, coef),
         iterations=iterations,
     )
+
+
+def _square(vector: Float) -> float:
+    return float(vector @ vector)
 
 
 def limit_at(coef: Float, theorem: Theorem, **others: object) -> Limit:

@@ -11,6 +11,7 @@ from scipy.integrate import solve_ivp
 from limitpoint.arrays import Float
 from limitpoint.tasks import Regression
 from limitpoint.theory.radial_limit import NullSpace
+from limitpoint.theory.whitening import whiten
 
 __all__ = ["CAUGHT", "distance_from_trap"]
 
@@ -36,7 +37,7 @@ def distance_from_trap(task: Regression, direction: Float, log_scale: float, deg
     unit = direction / length
     log_size = log_scale + float(np.log(length))
     found = NullSpace.of(task, unit)
-    data = found.data
+    data = whiten(task.X, task.y)
     if not np.any(data.target):
         return 1.0  # zero fits the data: nothing to be caught at
     outside = float(np.linalg.norm(found.kept))

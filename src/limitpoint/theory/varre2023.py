@@ -9,13 +9,22 @@ from collections.abc import Sequence
 import numpy as np
 
 from limitpoint.arrays import Float
+from limitpoint.linalg import row_space
 from limitpoint.networks import TwoLayer
 from limitpoint.problem import Problem
-from limitpoint.status import Status
 from limitpoint.tasks import Regression
 from limitpoint.theory.atlas import Condition, Theorem, register
-from limitpoint.theory.certificate import Certificate, fit_residuals, relative, row_space
+from limitpoint.theory.certificate import (
+    ERROR_BOUND,
+    Certificate,
+    error_of_least_norm,
+    fit_residuals,
+    relative,
+    status_of,
+)
 from limitpoint.theory.conditions import finite_scale, scale_zero
+from limitpoint.theory.constraint import Constraint
+from limitpoint.theory.least_norm import LeastNorm
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.radial_limit import limit_at
 from limitpoint.theory.spectral_potential import layer_potential
@@ -119,19 +128,18 @@ def _limit_at_zero(problem: Problem) -> Limit:
 def _limit_of(problem: Problem, theorem: Theorem) -> Limit:
     problem.init.check_products(problem.network.degree)
     task, gamma = problem.regression, float(np.exp(log_imbalance_of(problem)))
-    data = whiten(task.X, task.y)
-    coef: Float = data.rows.T @ data.target
+    constraint = Constraint.of(task.X, task.y)
+    coef, dual = LeastNorm(constraint, np.ones(task.n_features)).solve(constraint.fit)
     first, second = _layers(problem, coef, gamma)
-    certificate = _certify(problem, coef, first, second, gamma, data.in_range)
-    reached = Status.CONVERGED if data.in_range else Status.LEAST_SQUARES
+    certificate = _certify(problem, constraint, (coef, dual), first, second, gamma)
     return limit_at(
         coef,
         theorem,
         clocks=coef.copy(),
-        dual=data.sample_dual(data.target),
+        dual=dual,
         potential=_potential(first, second, gamma),
         certificate=certificate,
-        status=reached if certificate.ok else Status.NOT_CERTIFIED,
+        status=status_of(certificate, constraint, coef),
         iterations=0,
         layers=(first, second),
     )
@@ -166,26 +174,33 @@ def _potential(first: Float, second: Float, gamma: float) -> float:
 
 
 def _certify(
-    problem: Problem, coef: Float, first: Float, second: Float, gamma: float, in_range: bool
+    problem: Problem,
+    constraint: Constraint,
+    answer: tuple[Float, Float],
+    first: Float,
+    second: Float,
+    gamma: float,
 ) -> Certificate:
     """Check that the layers minimise the potential among those that fit the data.
 
-    - feasibility or the normal equations; `W₁W₂ = β`, relative to `‖W₁‖‖W₂‖`;
+    - feasibility and missed targets, or the normal equations, and a bound on the error of β;
+    - `W₁W₂ = β`, relative to `‖W₁‖‖W₂‖`;
     - the conserved `W₁ᵀW₁ − W₂W₂ᵀ = 2γPᵀP`, relative to `‖W₁‖²`;
     - stationarity: `W₂ = W₁ᵀα` with α in the row space of X, relative to `‖W₂‖`. The other half of
       it, `W₁ − 2γ(W₁W₁ᵀ)⁻¹W₁ = αW₂ᵀ`, is W₁ᵀ's pre-image of the conserved quantities.
     """
-    task, columns = problem.regression, second.reshape(len(second), -1)
+    (coef, dual), columns = answer, second.reshape(len(second), -1)
     rows = problem.init.direction[0] / _row_norm(problem)
     one, two = float(np.linalg.norm(first)), float(np.linalg.norm(second))
     apart = float(np.linalg.norm(first @ columns - coef.reshape(len(coef), -1)))
     kept = first.T @ first - columns @ columns.T - 2 * gamma * (rows.T @ rows)
-    basis = row_space(task.X)
+    basis = row_space(constraint.X)
     solved, *_ = np.linalg.lstsq(first.T @ basis, columns, rcond=None)
     off = float(np.linalg.norm(first.T @ (basis @ solved) - columns))
     return Certificate(
         {
-            **fit_residuals(task, task.X, coef, np.zeros_like(coef), in_range),
+            **fit_residuals(constraint, coef),
+            ERROR_BOUND: error_of_least_norm(constraint, np.ones(len(coef)), coef, dual),
             "product of the layers": relative(apart, one * two),
             "conserved quantities": relative(float(np.linalg.norm(kept)), one**2),
             "stationarity": relative(off, two),

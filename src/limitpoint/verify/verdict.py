@@ -121,7 +121,7 @@ class Verdict:
 def certificate_checks(limit: Limit) -> list[Check]:
     """One check for each residual of the limit's certificate."""
     return [
-        Check(f"limit: {name}", value, limit.certificate.tolerance, "certificate")
+        Check(f"limit: {name}", value, limit.certificate.allowed(name), "certificate")
         for name, value in limit.certificate.residuals.items()
     ]
 

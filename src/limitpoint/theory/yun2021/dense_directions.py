@@ -5,12 +5,12 @@ from itertools import pairwise
 
 import numpy as np
 
+from limitpoint.linalg import row_space
 from limitpoint.networks import CoupledNetwork, FullyConnected
 from limitpoint.networks.singular_vectors import layer_gradients
 from limitpoint.problem import Problem
 from limitpoint.tasks import Classification
 from limitpoint.theory.atlas import Condition, Theorem, register
-from limitpoint.theory.certificate import row_space
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.margin.limit import margin_limit
 from limitpoint.theory.margin.problem import MarginProblem, MarginSolution

@@ -5,14 +5,25 @@ from collections.abc import Sequence
 import numpy as np
 
 from limitpoint.arrays import Float
+from limitpoint.linalg import EPS
+from limitpoint.networks import Tensor
 from limitpoint.problem import Problem
-from limitpoint.status import Status
+from limitpoint.tasks import Regression
 from limitpoint.theory.atlas import Condition, Theorem, register
-from limitpoint.theory.certificate import Certificate, relative
+from limitpoint.theory.certificate import (
+    ERROR_BOUND,
+    ROUNDING_UNITS,
+    Certificate,
+    fit_residuals,
+    relative,
+    status_of,
+)
+from limitpoint.theory.constraint import Constraint
 from limitpoint.theory.diagonal_form import diagonal_layers
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.mirror_limit import mirror_limit
 from limitpoint.theory.one_sample import OneSample
+from limitpoint.theory.radial_limit import limit_at
 from limitpoint.theory.yun2021.citation import CITATION
 
 __all__ = ["leads", "one_sample_of"]
@@ -137,30 +148,83 @@ def _limit_with(
     residuals: dict[str, float],
     iterations: int,
 ) -> Limit:
-    """The coefficients are those of the layers; the fit is checked on the sample itself."""
-    task = sample.problem.regression
-    coef = np.asarray(sample.problem.network.coef(layers))
-    x = task.X[0]
-    terms = abs(sample.target) + float(np.abs(x) @ np.abs(coef))
-    terms += float(np.abs(sample.spectrum.data) @ np.abs(products))
-    off = relative(abs(float(x @ coef) - sample.target), terms)
-    residuals["feasibility"] = max(residuals["feasibility"], off)
+    """The coefficients are those of the layers, up to a step along ν that takes rounding out.
+
+    The fit is checked on the sample itself.
+    """
+    task, network = sample.problem.regression, sample.problem.network
+    constraint = Constraint.of(task.X, task.y)
+    along = _along(sample, layers)
+    coef = _stepped(np.asarray(network.coef(layers)), along, task)
+    residuals |= fit_residuals(constraint, coef)
+    longest = float(np.abs(clocks).max(initial=0.0)) if sample.problem.init.is_finite else 0.0
+    sizes = float(np.abs(sample.spectrum.data) @ np.abs(products)) + abs(sample.target)
+    within = residuals.get(ERROR_BOUND, 0.0) * sizes
+    residuals[ERROR_BOUND] = _error_bound(sample, layers, coef, along, longest, within)
     certificate = Certificate(residuals)
-    with np.errstate(divide="ignore"):
-        logs = np.log(np.abs(coef))
-    return Limit(
-        coef=coef,
-        signs=np.sign(coef),
-        log_abs_coef=logs,
+    return limit_at(
+        coef,
+        theorem,
         clocks=clocks,
         dual=dual,
-        theorem=theorem,
         potential=potential,
         certificate=certificate,
-        status=Status.CONVERGED if certificate.ok else Status.NOT_CERTIFIED,
+        status=status_of(certificate, constraint, coef),
         iterations=iterations,
         layers=layers,
     )
+
+
+def _along(sample: OneSample, layers: tuple[Float, Float]) -> Float:
+    """How the coefficients move with ν: layers as `M(x)v₂` and `M(x)ᵀv₁`."""
+    network, (first, second) = sample.problem.network, layers
+    ahead, back = sample.spectrum.times(layers)
+    moved: Float = np.asarray(network.coef((ahead, second))) + network.coef((first, back))
+    return moved
+
+
+def _stepped(coef: Float, along: Float, task: Regression) -> Float:
+    """Moved along ν to the target, where that is nearer."""
+    x, y = task.X[0], float(task.y[0])
+    speed, missed = float(x @ along), y - float(x @ coef)
+    if speed == 0.0 or not np.isfinite(speed):
+        return coef
+    better = coef + (missed / speed) * along
+    return better if abs(y - float(x @ better)) < abs(missed) else coef
+
+
+def _error_bound(
+    sample: OneSample,
+    layers: tuple[Float, Float],
+    coef: Float,
+    along: Float,
+    longest: float,
+    within: float,
+) -> float:
+    """Of first order, in what coefficients contribute.
+
+    The decomposition of M(x), and so the growth of every pair `p ± q = e^{±sν}`, is exact for a
+    matrix off by rounding of its largest value: each product of layers is off by that times
+    `1 + 2s₁|ν|`, and by the error `within` the diagonal network. What this does to the fit is taken
+    back along ν.
+    """
+    problem, spectrum = sample.problem, sample.spectrum
+    network, x, y = problem.network, problem.regression.X[0], sample.target
+    positive = Tensor(np.abs(network.M)) if isinstance(network, Tensor) else network
+    terms = np.abs(np.asarray(positive.coef(tuple(np.abs(layer) for layer in layers))))
+    noise = ROUNDING_UNITS * (spectrum.resolution + EPS) * (1.0 + 2.0 * longest)
+    noise += relative(within, float(np.abs(x) @ terms))
+    size, speed = float(np.abs(x) @ np.abs(coef)) + abs(y), float(x @ along)
+    if size == 0.0:
+        return 0.0
+    if speed == 0.0 or not np.isfinite(speed):
+        return np.inf
+    # |I − along xᵀ/(xᵀalong)|, by what each coefficient contributes.
+    shares, off = x * along / speed, noise * np.abs(x) * terms
+    others = float(off.sum())
+    moved = np.abs(1.0 - shares) * off + np.abs(shares) * (others - off)
+    missed = abs(y - float(x @ coef)) + ROUNDING_UNITS * EPS * size
+    return float((moved + np.abs(shares) * missed).max()) / size
 
 
 THEOREM_6 = register(
