@@ -28,6 +28,7 @@ __all__ = [
     "ERROR_BOUND",
     "MISSED",
     "Certificate",
+    "allowed_errors",
     "certify_mirror_limits",
     "certify_weighted_least_norm",
     "error_of_least_norm",
@@ -268,7 +269,6 @@ class _Answers:
         with np.errstate(invalid="ignore", over="ignore"):
             gap = np.where(self.strayed[k] == 0.0, 0.0, parts * self.strayed[k])
         gap = np.fmin(gap, CLOCK_WEIGHT * self.gaps[k])
-        gap = np.where(self.blurred[k], CLOCK_WEIGHT * self.gaps[k], gap)
         gap = np.where(self.constraint.seen, gap, 0.0)
         return float(np.nan_to_num(gap, nan=np.inf, posinf=np.inf).max(initial=0.0))
 
@@ -294,14 +294,21 @@ class _Answers:
             weights = self._weights(k) * units
             # The more coefficients are left to the fit, the less rounding of the mirror coordinates
             # matters, as long as the fit determines them: each choice gives a bound.
+            allowed = allowed_errors(weights)
             found = [
-                weights * error_bounds(constraint, slopes, missed, strayed, left, noise)
+                weights * error_bounds(constraint, slopes, missed, strayed, left, noise, allowed)
                 for left in _left_to_the_fit(self.blurred[k], weights * strayed)
             ]
         return min(float(np.nan_to_num(worst, nan=np.inf).max(initial=0.0)) for worst in found)
 
     def _weights(self, k: int) -> Float:
         return weights_of(self.constraint, self.coefs[k])
+
+
+def allowed_errors(weights: Float) -> Float:
+    """Errors of coefficients that contribute what a certificate tolerates."""
+    unlimited = np.full_like(weights, np.inf)
+    return np.divide(CERTIFICATE_TOLERANCE, weights, out=unlimited, where=weights > 0)
 
 
 def _left_to_the_fit(blurred: NDArray[np.bool_], strayed: Float) -> Iterator[NDArray[np.bool_]]:
@@ -465,7 +472,9 @@ def error_of_least_norm(constraint: Constraint, slopes: Float, coef: Float, dual
         missed = missed_rows(single, one)
         scaled = np.where(constraint.seen, np.maximum(slopes / units**2, TINY), 0.0)
         nothing = np.zeros(len(one), dtype=np.bool_)
-        bounds = error_bounds(single, scaled, missed, off / units * constraint.seen, nothing, off)
+        bounds = error_bounds(
+            single, scaled, missed, off / units * constraint.seen, nothing, off, np.inf * units
+        )
         worst = max(worst, float((weights_of(single, one) * units * bounds).max(initial=0.0)))
     return worst
 

@@ -47,6 +47,7 @@ def error_bounds(
     strayed: Float,
     blurred: NDArray[np.bool_],
     lags: Float,
+    allowed: Float,
 ) -> Float:
     """Bounds on `|Δb|`, in the units of the constraint.
 
@@ -62,6 +63,9 @@ def error_bounds(
         Which coefficients the fit determines.
     lags
         δ of those.
+    allowed
+        Coefficients that the δ of others move by more than this, through ν, are left to the fit
+        too.
     """
     columns = constraint.rows
     # From what each row misses to what the orthonormal rows do.
@@ -69,9 +73,15 @@ def error_bounds(
     fixed = np.flatnonzero(blurred)
     if not fixed.size:
         return _by_slopes(columns, slopes, into, missed, strayed)
-    inverse, outside, open_ = _split(columns[:, fixed])
-    others = np.where(blurred, 0.0, 1.0)
-    moved = np.abs(columns.T @ (inverse.T @ np.diag(lags[fixed]))).sum(axis=1)
+    while True:
+        inverse, outside, open_ = _split(columns[:, fixed])
+        others = np.ones(columns.shape[1])
+        others[fixed] = 0.0
+        moved = np.abs(columns.T @ (inverse.T @ np.diag(lags[fixed]))).sum(axis=1)
+        more = np.flatnonzero(others * slopes * moved > allowed)
+        if not more.size:
+            break
+        fixed = np.union1d(fixed, more)
     strayed = others * (strayed + slopes * moved)
     rest = outside.T @ columns * others
     bounds = _by_slopes(rest, slopes * others, outside.T @ into, missed, strayed) * others

@@ -32,6 +32,10 @@ __all__ = ["mirror_limit", "mirror_limit_of", "mirror_path"]
 POOR = 1e-10
 # Each step takes the miss to rounding, unless bounds are in its way.
 MAX_FITTING = 4
+# In the last steps a coefficient moves by no more than this part of itself, or by so many times what
+# rounding of its mirror coordinate does to it.
+POLISHED = 1e-2
+SAFETY = 100.0
 # A row misses its target by rounding if it does so by this part of what is added up.
 FITTED = 4 * EPS
 
@@ -158,7 +162,8 @@ def _by_curves(mirror: MirrorMap, data: Constraint, found: DualSolution) -> Dual
     equations = Equations(curve, data)
     coefs, slopes = mirror.coefs_and_slopes(found.dual @ data.rows)
     if np.isfinite(coefs).all() and np.isfinite(slopes).all():
-        coefs = _fit(mirror, coefs, slopes, data)
+        rounding = EPS * slopes * (np.abs(found.dual) @ np.abs(data.rows))
+        coefs = _fit(mirror, coefs, slopes, rounding, data)
         held = np.abs(coefs) >= np.finfo(np.float64).tiny
         with np.errstate(all="ignore"):
             positions = curve.positions_of(coefs)
@@ -235,7 +240,9 @@ def _answers(
     given = [coefs[k] if at.coefs is None else at.coefs for k, at in enumerate(duals_only)]
     coefs = np.stack(given)
     signs, logs = mirror.signs_and_logs(clocks)
-    better = _fitted(mirror, coefs, slopes, data)
+    with np.errstate(all="ignore"):
+        rounding = EPS * (slopes * np.abs(clocks) + np.abs(mirror.start_coefs()))
+    better = _fitted(mirror, coefs, slopes, np.nan_to_num(rounding), data)
     signs, logs = _of_those(better, better != coefs, signs, logs)
     return _Answers(better, signs, logs, clocks, conjugates, duals)
 
@@ -248,7 +255,8 @@ def _on_curves(
     with np.errstate(all="ignore"):
         point = mirror.along(positions)
         slopes = np.nan_to_num(point.coef_rates / point.clock_rates, posinf=0.0)
-    coefs = _fitted(mirror, coefs, slopes, data)
+        rounding = np.nan_to_num(EPS * point.coef_rates * (1.0 + np.abs(positions)))
+    coefs = _fitted(mirror, coefs, slopes, rounding, data)
     signs, logs = mirror.signs_and_logs_at(positions)
     # Where float64 holds the coefficient, which was polished, it has the last word.
     held = np.abs(coefs) >= np.finfo(np.float64).tiny
@@ -272,7 +280,9 @@ def _of_those(
     return np.where(those, np.sign(coefs), signs), np.where(those, own, logs)
 
 
-def _fitted(mirror: MirrorMap, coefs: Float, slopes: Float, data: Constraint) -> Float:
+def _fitted(
+    mirror: MirrorMap, coefs: Float, slopes: Float, rounding: Float, data: Constraint
+) -> Float:
     """The last steps of Newton's method, for the coefficients rather than for the dual.
 
     From a start far larger than the data a clock holds its coefficient to rounding of the start
@@ -282,11 +292,20 @@ def _fitted(mirror: MirrorMap, coefs: Float, slopes: Float, data: Constraint) ->
     """
     if not data.target.any():
         return coefs
-    return np.stack([_fit(mirror, coefs[k], slopes[k], data) for k in range(len(coefs))])
+    return np.stack(
+        [_fit(mirror, coefs[k], slopes[k], rounding[k], data) for k in range(len(coefs))]
+    )
 
 
-def _fit(mirror: MirrorMap, coef: Float, slopes: Float, data: Constraint) -> Float:
-    """While the largest miss, relative to what is added up in its row, halves."""
+def _fit(
+    mirror: MirrorMap, coef: Float, slopes: Float, rounding: Float, data: Constraint
+) -> Float:
+    """While the largest miss, relative to what is added up in its row, halves.
+
+    A coefficient moves by a small part of itself, or by what rounding did to it: inactive ones
+    must not be stirred for the rounding of the others.
+    """
+    allowed = np.maximum(POLISHED * np.abs(coef), SAFETY * rounding)
     missed, gap = data.missed(coef), data.gap(coef * data.units)
     for _ in range(MAX_FITTING):
         if missed <= FITTED:
@@ -294,7 +313,7 @@ def _fit(mirror: MirrorMap, coef: Float, slopes: Float, data: Constraint) -> Flo
         with np.errstate(all="ignore"):
             _, step = solve_graded(data.rows, slopes, gap, np.zeros_like(coef), 0.0)
             better = coef + step
-            inside = (mirror.lower < better) & (better < mirror.upper) & np.isfinite(step)
+            inside = (mirror.lower < better) & (better < mirror.upper) & (np.abs(step) <= allowed)
             better = np.where(inside, better, coef)
             left = data.missed(better)
         if not left < 0.5 * missed:

@@ -61,7 +61,7 @@ MAX_ITERATIONS = 400
 MAX_HALVINGS = 60
 MAX_POLISHING = 8
 # A row is fitted when it misses its target by this part of what is added up in it.
-FITTED = 4 * EPS
+FITTED = RESIDUAL_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from limitpoint.theory.certificate import (
     ERROR_BOUND,
     ROUNDING_UNITS,
     Certificate,
+    allowed_errors,
     fit_residuals,
     missed_rows,
     relative,
@@ -84,6 +85,7 @@ def _error_bound(
         strayed / units * free,
         blurred,
         (off + noise) * units,
+        allowed_errors(weights * units),
     )
     norm = LeastNorm(constraint, np.ones_like(coef))
     hidden, turn = norm.without(z)
