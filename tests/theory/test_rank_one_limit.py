@@ -7,6 +7,7 @@ from tests.oracles import radial_flow as oracle
 import limitpoint as lp
 from limitpoint.errors import NoTheoremApplies
 from limitpoint.mirror import PairRadius
+from limitpoint.theory.constraint import Constraint
 from limitpoint.theory.radial_certificate import certify_radial_limit
 from limitpoint.theory.radial_limit import radial_limit
 from limitpoint.theory.rank_one import RANK_ONE
@@ -232,7 +233,8 @@ class TestVanishingScale:
 def test_certificate_fails_off_the_limit():
     (problem,) = covered(3, 3, 1, scale=0.7)
     limit, radial = lp.predict(problem), problem.network.radial_map(problem.init)
-    assert certify_radial_limit(TASK, radial, limit.coef, limit.clocks, True).ok
+    constraint = Constraint.of(TASK.X, TASK.y)
+    assert certify_radial_limit(constraint, radial, limit.coef, limit.clocks, limit.dual).ok
     null = np.linalg.svd(X)[2][-1]
     for coef in (1.01 * limit.coef, limit.coef + 0.01 * np.linalg.norm(limit.coef) * null):
-        assert not certify_radial_limit(TASK, radial, coef, limit.clocks, True).ok
+        assert not certify_radial_limit(constraint, radial, coef, limit.clocks, limit.dual).ok

@@ -16,6 +16,7 @@ from tests.oracles import two_layer_flow as oracle
 import limitpoint as lp
 from limitpoint.errors import InitError, NoTheoremApplies
 from limitpoint.theory.rates import two_layer_bounds
+from limitpoint.theory.constraint import Constraint
 from limitpoint.theory.varre2023 import _certify
 
 EPS = float(np.finfo(np.float64).eps)
@@ -458,8 +459,9 @@ class TestEdges:
         return limit, problem
 
     def test_rank_deficient(self):
-        X, _ = oracle.data(5, 2, 2, 0)
-        X = X @ np.random.default_rng(0).standard_normal((2, 4))
+        # Of small integers: a product of floats has full rank, exactly.
+        rng = np.random.default_rng(0)
+        X = (rng.integers(-9, 10, (5, 2)) @ rng.integers(-9, 10, (2, 4))) / 16.0
         limit, problem = self.limit(X, X @ np.ones((4, 2)))
         check_determined(limit, brute_end(problem))
 
@@ -518,8 +520,10 @@ class TestCertificate:
         problem = generic("k=3, l=n", 0.1)
         limit = predicted(problem)
 
+        constraint = Constraint.of(problem.task.X, problem.task.y)
+
         def residuals(coef=limit.coef, first=limit.layers[0], second=limit.layers[1]):
-            return _certify(problem, coef, first, second, 0.1, True)
+            return _certify(problem, constraint, (coef, limit.dual), first, second, 0.1)
 
         return limit, residuals
 

@@ -27,6 +27,8 @@ from limitpoint.theory.shifted_hessian import solve_graded
 
 __all__ = ["mirror_limit", "mirror_limit_of", "mirror_path"]
 
+# Coefficients of normal floats are held to all digits.
+TINY = float(np.finfo(np.float64).tiny)
 # A dual that leaves a row of the data missed by more, relative to what is added up there, is not
 # good enough: a tenth of what a certificate tolerates.
 POOR = 1e-10
@@ -164,7 +166,7 @@ def _by_curves(mirror: MirrorMap, data: Constraint, found: DualSolution) -> Dual
     if np.isfinite(coefs).all() and np.isfinite(slopes).all():
         rounding = EPS * slopes * (np.abs(found.dual) @ np.abs(data.rows))
         coefs = _fit(mirror, coefs, slopes, rounding, data)
-        held = np.abs(coefs) >= np.finfo(np.float64).tiny
+        held = np.abs(coefs) >= TINY
         with np.errstate(all="ignore"):
             positions = curve.positions_of(coefs)
         positions = np.where(held, positions, curve.positions(found.dual @ data.rows))
@@ -243,7 +245,7 @@ def _answers(
     with np.errstate(all="ignore"):
         rounding = EPS * (slopes * np.abs(clocks) + np.abs(mirror.start_coefs()))
     better = _fitted(mirror, coefs, slopes, np.nan_to_num(rounding), data)
-    signs, logs = _of_those(better, better != coefs, signs, logs)
+    signs, logs = _of_those(better, np.abs(better) >= TINY, signs, logs)
     return _Answers(better, signs, logs, clocks, conjugates, duals)
 
 
@@ -259,7 +261,7 @@ def _on_curves(
     coefs = _fitted(mirror, coefs, slopes, rounding, data)
     signs, logs = mirror.signs_and_logs_at(positions)
     # Where float64 holds the coefficient, which was polished, it has the last word.
-    held = np.abs(coefs) >= np.finfo(np.float64).tiny
+    held = np.abs(coefs) >= TINY
     signs, logs = _of_those(coefs, held, signs, logs)
     return _Answers(
         coefs=coefs,
