@@ -12,6 +12,7 @@ from limitpoint.arrays import Float
 from limitpoint.experiments.check import Check
 from limitpoint.experiments.experiment import register
 from limitpoint.experiments.lyu2023 import setting
+from limitpoint.experiments.lyu2023.along_one_run import noise_terms
 from limitpoint.experiments.lyu2023.probes import (
     LostByBalance,
     LostByModel,
@@ -31,6 +32,10 @@ SECOND_ORDER = 5.0
 STANDARD_ERRORS = 5.0
 # Relative to the largest p: the flow's own error is far below.
 FLOW = 1e-6
+# The sums over the steps of one run, of thousands of terms of one sign, each rounded.
+SUMMED = 1e-9
+# That run ends at this record: enough steps for the sums to be most of what they become.
+COMPARED = 20
 
 
 @register
@@ -86,6 +91,9 @@ class Figure9(Training):
         )
         sizes = setting.scales(problem, self.norms)
         steps = runs["step"].values
+        one = lp.Problem(problem.network, problem.init.at_scale(float(sizes[0])), problem.task)
+        rule = lp.SGD(self.learning_rate, self.batch_size, seed=0)
+        by_hand = noise_terms(one, rule, int(steps[COMPARED]))
         flow = setting.along_flow(problem, sizes, self.learning_rate * steps)
         start = flow[:, :1]
         norm = np.linalg.norm(start, axis=-1)
@@ -101,6 +109,7 @@ class Figure9(Training):
         return xr.Dataset(
             {
                 **{name: (axes, runs[old].values[1]) for name, old in noisy.items()},
+                **{f"by_hand_{name}": ((), value) for name, value in by_hand.items()},
                 "gd_p": (("norm", "step"), runs["start_term"].values[0, :, 0]),
                 "gd_p_half_step": (("norm", "step"), runs["start_term_half_step"].values),
                 "predicted_p": (("norm", "step"), np.sum(flow * start, axis=-1) / norm**power),
@@ -127,7 +136,17 @@ class Figure9(Training):
         tolerance = STANDARD_ERRORS * _error(lost - law) / law.mean(axis=1)
         tolerance += SECOND_ORDER * law.mean(axis=1)
         place = np.log(model / lost.mean(axis=1)) / np.log(data["growth"].values)
+        one_run = [
+            Check(
+                f"{name} of one run, over the sum of its steps written out",
+                float(data[f"predicted_{name}"][0, 0, COMPARED] / data[f"by_hand_{name}"]),
+                1,
+                SUMMED,
+            )
+            for name in ("q", "lost", "lost_by_theorem3")
+        ]
         return [
+            *one_run,
             Check(
                 "records from iteration 1000 on at which p − q is no nearer to 0 than p",
                 int(np.sum(np.abs(p - q)[..., settled] >= np.abs(p)[..., settled])),

@@ -15,6 +15,7 @@ import limitpoint as lp
 from limitpoint.arrays import Float
 
 __all__ = [
+    "DISTANCES",
     "GD_AND_SGD",
     "LAW",
     "NEARER",
@@ -29,12 +30,15 @@ __all__ = [
     "relative",
     "scales",
     "second_order",
+    "second_order_of",
     "standard",
     "sweep",
     "vanishing",
 ]
 
 GD_AND_SGD = ["GD", "SGD"]
+# Our names of the distances to θ_ℓ2 and to θ*, and what `train_many` calls them.
+DISTANCES = {"distance": "distance_l2", "distance_truth": "distance_truth"}
 # SGD counts as nearer when its mean is so many standard errors below GD.
 NEARER = 5.0
 # How far a run may be from where the law puts it, relative. Runs that have fitted the data to
@@ -112,8 +116,8 @@ def sweep(
     """Runs of GD and SGD from every norm: the record of `train_many`, at the steps asked for.
 
     GD with half the step goes along: what it records at the same times has names ending in
-    `_half_step`. So that it can, all runs go on for twice as many steps; `coef` and `outer` are
-    from the end.
+    `_half_step`. So that it can, all runs go on for twice as many steps; `coef`, its half-step
+    companion and `outer` are from the end.
     """
     optimisers = [
         lp.GD(learning_rate),
@@ -136,6 +140,7 @@ def sweep(
     for name, values in half.data_vars.items():
         if values.dims == ("scale", "step"):
             runs[f"{name}_half_step"] = (("scale", "step"), values.values)
+    runs["coef_half_step"] = (("scale", "feature"), half["coef"].values)
     return runs
 
 
@@ -148,6 +153,16 @@ def second_order(whole: Float, half: Float) -> Float:
     """How far off `extrapolated` may be, by the size of the first-order error."""
     first = 2 * np.abs(half - whole) / np.abs(half)
     return np.asarray(SECOND_ORDER * first**2 * np.abs(half))
+
+
+def second_order_of(whole: Float, half: Float) -> Float:
+    """The same for vectors over the last axis, and for their distance from any point.
+
+    A distance may by chance not change to first order; its second-order error is the vector's.
+    """
+    norm = np.linalg.norm(half, axis=-1)
+    first = 2 * np.linalg.norm(half - whole, axis=-1) / norm
+    return np.asarray(SECOND_ORDER * first**2 * norm)
 
 
 def limits(problem: lp.Problem, norms: Sequence[float]) -> Float:

@@ -13,10 +13,12 @@ from limitpoint.experiments.check import Check
 from limitpoint.experiments.experiment import Experiment, register
 from limitpoint.experiments.varre2023.linear import (
     HiddenBounds,
+    bounds_off,
     draw_bounds,
     flow_on_grid,
     hidden_values,
     integral,
+    padded_values,
     vector_task,
 )
 from limitpoint.init import Init
@@ -32,6 +34,8 @@ __all__ = ["Figure1a"]
 
 # What the flow may be off by, relative: a thousand times its tolerance of 1e-10.
 FLOW = 1e-7
+# A number that is computed in two ways.
+IDENTITY = 1e-12
 # The figure shows so many singular values.
 SHOWN = 4
 
@@ -95,6 +99,10 @@ class Figure1a(Experiment):
             low, high = bounds.around(run.coef, self.features)
             data[f"predicted_low_{name}"] = ("value", low)
             data[f"predicted_high_{name}"] = ("value", high)
+            assert run.layers is not None
+            kept = HiddenBounds.of(run.layers[0][-1], run.layers[1][-1])
+            data[f"conserved_{name}"] = ("end", kept.ends)
+            data[f"coef_values_{name}"] = ("value", padded_values(run.coef, self.features))
         return xr.Dataset(data)
 
     def checks(self, data: xr.Dataset) -> list[Check]:
@@ -146,6 +154,7 @@ class Figure1a(Experiment):
                 float(data[f"dual_error_{name}"]) + 100 * FLOW,
             ),
             Check(f"{words}: loss over its bound", max(float(ratio.max()) - 1, 0.0), 0.0, FLOW),
+            Check(f"{words}: the same at the start", float(ratio[0]), 1.0, IDENTITY),
         ]
 
     def _gaussian(self, data: xr.Dataset, name: str, deviation: float) -> list[Check]:
@@ -161,6 +170,18 @@ class Figure1a(Experiment):
         middle, reach = (most + least) / 2, (most - least) / 2
         return [
             Check(f"{words}: farthest out of the bounds", max(outside, 0.0), 0.0, FLOW),
+            # The bounds are made from the start; C is conserved, so that the end gives them too.
+            Check(
+                f"{words}: the bounds in M² − 2gM = σ², g and σ of the end",
+                bounds_off(
+                    low,
+                    high,
+                    data[f"conserved_{name}"].values,
+                    data[f"coef_values_{name}"].values,
+                ),
+                0.0,
+                FLOW,
+            ),
             Check(f"{words}: share outside rank k", share, middle, reach),
         ]
 

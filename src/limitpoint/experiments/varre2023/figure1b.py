@@ -1,12 +1,12 @@
 """Figure 1b: scalar regression by gradient descent, with and without noise on the labels.
 
-Notation: X orthogonal, `β = Wa`, g the pull on β in a step, η the rate, δ the noise, `s² = ηδ²`.
+Notation: X orthogonal, `β = Wa`, g the pull on β in a step, η the rate, `s² = ηδ²` of the noise.
 
-What label noise does to W is ours, and exact in the limit of small steps. A step adds `ηgaᵀ` to W
-and `ηWᵀg` to a, and hence `η²(|g|²aaᵀ − WᵀggᵀW)` to `C = WᵀW − aaᵀ`. The noise in g has mean square
-δ² in each of d directions, so that `dC/dt = s²(d·aaᵀ − WᵀW) = −s²C + s²(d−1)aaᵀ` and
-`WᵀW = 2γe^{−s²t}I + aaᵀ + s²(d−1)∫e^{−s²(t−τ)}aaᵀdτ`: the path of a alone tells the singular values
-of W, and those that a does not meet decay from √(2γ) as `e^{−s²t/2}`.
+All of descent happens along one line: β stays a multiple of the truth, W moves by a matrix of rank
+one whose right vector is that of a. With σ and |a| along it, a step makes `(σ, |a|)` of
+`(σ + ηg|a|, |a| + ηgσ)` and hence `σ² − |a|²` a part `1 − η²g²` of what it was, exactly: the flow
+keeps 2γ, descent `2γ·Π(1 − η²g²)`, and every other singular value of W. What noise does is in
+`label_noise_law`.
 """
 
 from dataclasses import dataclass, replace
@@ -26,6 +26,7 @@ from limitpoint.dynamics.train import train
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.experiments.check import Check
 from limitpoint.experiments.experiment import Experiment, register
+from limitpoint.experiments.varre2023.label_noise_law import LabelNoiseLaw
 from limitpoint.experiments.varre2023.linear import flow_on_grid, hidden_values, integral
 from limitpoint.init import Init
 from limitpoint.networks import TwoLayer
@@ -43,6 +44,8 @@ __all__ = ["Figure1b"]
 FLOW = 1e-7
 # Fluctuations are allowed so many standard deviations.
 DEVIATIONS = 5.0
+# A number that is computed in two ways.
+IDENTITY = 1e-12
 
 
 @register
@@ -75,6 +78,7 @@ class Figure1b(Experiment):
     delta: float = 1.0
     steps: int = 30_000
     record_every: int = 10
+    paths: int = 500
     tiny_gamma: float = 1e-12
     seed: int = 0
 
@@ -94,13 +98,15 @@ class Figure1b(Experiment):
         assert descent.layers is not None
         assert noisy.layers is not None
         first, _ = predict(problem).layers or ()
+        ends, predicted = self._under_noise(problem, noisy)
         return xr.Dataset(
             {
                 "descent": (("time", "value"), hidden_values(descent.layers[0])),
                 "predicted_descent": ("value", hidden_values(first)),
-                "leak": ((), self._leak(problem, descent)),
+                "kept": ("side", self._kept(problem, descent)),
                 "noisy": (("time", "value"), hidden_values(noisy.layers[0])),
-                "predicted_noisy": ("value", self._under_noise(problem, noisy)),
+                "noisy_ends": (("path", "value"), ends),
+                "predicted_noisy": (("path", "value"), predicted),
                 "predicted_floor": ("time", self._floor(noisy.times)),
                 "curvature": ((), _curvature(noisy)),
                 **self._of_the_flow(problem),
@@ -154,48 +160,62 @@ class Figure1b(Experiment):
             "predicted_at_jump": ((), size / (1 + 2 * size)),
             "predicted_jump_time": ((), moment),
             "around_jump": ("side", values[[0, 2]]),
+            "around_time": ("side", run.times[[-3, -1]]),
         }
 
-    def _leak(self, problem: Problem, run: Trajectory) -> float:
-        """What steps can do to `WᵀW − aaᵀ`: at most `η² Σ |g|²(σ₁² + |a|²)`."""
-        task = problem.regression
-        assert run.layers is not None
-        pulls = np.sum(((task.y - run.coefs @ task.X.T) @ task.X) ** 2, axis=1)
-        sizes = np.linalg.norm(run.layers[0], ord=2, axis=(1, 2)) ** 2
-        sizes += np.sum(run.layers[1].reshape(len(sizes), -1) ** 2, axis=1)
-        # The loss falls all the time: between two records it is at most that of the first.
-        return float(self.learning_rate**2 * self.record_every * np.sum(pulls * sizes.max()))
+    def _kept(self, problem: Problem, run: Trajectory) -> Float:
+        """Which part of `σ₁² − |a|²` descent keeps, `Π(1 − η²g²)`: at least, and at most.
 
-    def _under_noise(self, problem: Problem, run: Trajectory) -> Float:
-        """Singular values of W at the end, from the path of a."""
+        g falls all the time: between two records it is at most that of the first, and at least
+        that of the second.
+        """
+        task = problem.regression
+        pulls = np.sum(((task.y - run.coefs @ task.X.T) @ task.X) ** 2, axis=1)
+        logs = self.record_every * np.log1p(-(self.learning_rate**2) * pulls)
+        return np.exp([logs[:-1].sum(), logs[1:].sum()])
+
+    def _law(self) -> LabelNoiseLaw:
+        return LabelNoiseLaw(self.gamma, self.delta, self.learning_rate, self.record_every)
+
+    def _under_noise(self, problem: Problem, run: Trajectory) -> tuple[Float, Float]:
+        """Singular values of W at the end, of this run and then of the ensemble; and by the law."""
         assert run.layers is not None
         rows = problem.init.layers[0] / np.sqrt(2 * self.gamma)
         path = run.layers[1].reshape(len(run.times), -1) @ rows.T
-        rate = self.learning_rate * self.delta**2
-        weights = np.exp(-rate * (run.times[-1] - run.times))
-        outer = path[:, :, None] * path[:, None, :]
-        memory = np.trapezoid(weights[:, None, None] * outer, run.times, axis=0)
-        gram = 2 * self.gamma * weights[0] * np.eye(self.features) + outer[-1]
-        gram += rate * (self.features - 1) * memory
-        values: Float = np.sqrt(np.linalg.eigvalsh(gram)[::-1])
-        return values
+        task, law = problem.regression, self._law()
+        ends, paths = law.ensemble(task.X.T @ task.y, self.paths, self.steps, self.seed + 1)
+        this = hidden_values(run.layers[0])[-1:]
+        return np.concatenate([this, ends]), law.values(np.concatenate([path[None], paths]))
 
     def _floor(self, times: Float) -> Float:
         """`√(2γ)e^{−s²t/2}`."""
-        rate = self.learning_rate * self.delta**2
-        values: Float = np.sqrt(2 * self.gamma) * np.exp(-rate * times / 2)
+        values: Float = np.sqrt(2 * self.gamma) * np.exp(-self._law().decay * times / 2)
         return values
 
     def checks(self, data: xr.Dataset) -> list[Check]:
         """Flow and descent against theory; what noise leaves."""
         flow_off = float(np.abs(data["flow"] - data["predicted_flow"]).max())
         end, limit = data["descent"].values[-1], data["predicted_descent"].values
-        # A change of σ² by the leak is one of σ by half of it over σ.
-        leak = float(data["leak"]) / (2 * limit[-1])
+        # Corollary 3.1 at γ and at what descent keeps of it.
+        least, most, flow = (
+            float(np.sqrt(part + np.hypot(part, self.truth_norm)))
+            for part in self.gamma * np.append(data["kept"].values, 1.0)
+        )
         dual = float(np.abs(data["dual"] - data["predicted_dual"]).max())
         found = [
             Check("flow: σ₁(W₁) in time against C.12", flow_off, 0.0, FLOW * limit[0]),
-            Check("descent: values against Cor. 3.1", float(np.abs(end - limit).max()), 0.0, leak),
+            Check(
+                "descent: σ₁(W₁), of that of Cor. 3.1",
+                float(end[0] / limit[0]),
+                (least + most) / (2 * flow),
+                (most - least) / (2 * flow) + FLOW,
+            ),
+            Check(
+                "descent: the others, off Cor. 3.1",
+                float(np.abs(end - limit)[1:].max()),
+                0.0,
+                FLOW,
+            ),
             Check(
                 "flow: ∇ψ(β) against its mirror flow",
                 dual,
@@ -207,46 +227,65 @@ class Figure1b(Experiment):
             over = (data["loss"] / data[f"predicted_bound_{name}"]).values.max() - 1
             words = f"loss over the bound of Lemma {name[0]}.{name[1]}"
             found.append(Check(words, max(float(over), 0.0), 0.0, FLOW))
-        around = data["around_jump"].values
+            start = float(data[f"predicted_bound_{name}"][0] / data["loss"][0])
+            found.append(Check(f"bound of Lemma {name} over the loss, at 0", start, 1.0, IDENTITY))
+        odds = np.array([_odds(value, self.truth_norm) for value in data["around_jump"].values])
+        # In between their logarithms are linear in time: when do they pass those of the jump?
+        passed = np.log(_odds(self.truth_norm / (1 + 2 * self.truth_norm), self.truth_norm))
+        jump = float(np.interp(passed, np.log(odds), data["around_time"].values))
+        jump /= float(data["predicted_jump_time"])
         found += [
             # Corrections are of order γ log γ; the flow runs for a time t and grows as e^{2σt}.
             Check("at the jump", float(data["at_jump"]), float(data["predicted_at_jump"]), 1e-5),
             # 2 % before and after, `e^{±2σt·0.02}`, γ^{∓0.02}, is the odds' factor: 1.7 each way.
             Check(
                 "odds after over odds before, in logs",
-                float(
-                    np.log(_odds(around[1], self.truth_norm) / _odds(around[0], self.truth_norm))
-                ),
+                float(np.log(odds[1] / odds[0])),
                 float(-0.04 * np.log(self.tiny_gamma)),
                 1e-4,
             ),
+            Check("time of the jump, of the predicted", jump, 1.0, 1e-5),
             *self._noisy_checks(data),
         ]
         return found
 
     def _noisy_checks(self, data: xr.Dataset) -> list[Check]:
-        noisy, predicted = data["noisy"].values, data["predicted_noisy"].values
+        ends, predicted = data["noisy_ends"].values, data["predicted_noisy"].values
         # The squares of the noise fluctuate by √2 of their mean: T steps move σ² by
         # √(2T)·ηs², relative, and σ by half that. And the residual, which is not noise, makes up a
-        # part ηh/2 of the pull in a direction of curvature h.
+        # part ηh/2 of the pull in a direction of curvature h: the law has that to first order.
         spread = 0.5 * np.sqrt(2 * self.steps) * (self.learning_rate * self.delta) ** 2
-        allowed = DEVIATIONS * spread + self.learning_rate * float(data["curvature"]) / 2
+        residual = self.learning_rate * float(data["curvature"]) / 2
         found = [
-            Check(f"label noise: σ{i + 1}, of the predicted", value, 1.0, float(allowed))
-            for i, value in enumerate(noisy[-1] / predicted)
-        ]
-        kept, floor = float(np.sqrt(2 * self.gamma)), float(data["predicted_floor"][-1])
-        lower, expected = noisy[-1, 1:].mean() / kept, predicted[1:].mean() / kept
-        below = max(1 - float(noisy[-1, -1]) / floor, 0.0)
-        found += [
             Check(
-                "label noise: the others, of what descent keeps",
-                lower,
-                expected,
-                float(allowed * expected),
+                f"label noise: σ{i + 1}, of the predicted",
+                value,
+                1.0,
+                float(DEVIATIONS * spread + residual**2),
+            )
+            for i, value in enumerate(ends[0] / predicted[0])
+        ]
+        # Values that noise holds apart repel each other, and the law of the mean has them equal:
+        # the largest, which is alone, and the sum of all squares are compared.
+        for name, ratio in (
+            ("σ₁", ends[:, 0] / predicted[:, 0]),
+            ("‖W‖", np.sqrt((ends**2).sum(axis=1) / (predicted**2).sum(axis=1))),
+        ):
+            allowed = DEVIATIONS * float(ratio.std(ddof=1) / np.sqrt(len(ratio))) + residual**2
+            words = f"label noise: {name}, of the predicted, mean of {len(ratio)} runs"
+            found.append(Check(words, float(ratio.mean()), 1.0, allowed))
+        floor = data["predicted_floor"].values
+        start = float(floor[0] / data["noisy"].values[0, -1])
+        below = max(1 - float(ends[0, -1]) / float(floor[-1]), 0.0)
+        found += [
+            Check("label noise: the floor over the least value, at 0", start, 1.0, IDENTITY),
+            # `WᵀW ≥ 2γe^{−s²t}`, up to the fluctuations and the residual.
+            Check(
+                "label noise: the least, below its floor",
+                below,
+                0.0,
+                float(DEVIATIONS * spread + residual),
             ),
-            # `WᵀW ≥ 2γe^{−s²t}`, up to the same fluctuations.
-            Check("label noise: the least, below its floor", below, 0.0, float(allowed)),
         ]
         return found
 
@@ -272,7 +311,7 @@ class Figure1b(Experiment):
         middle.plot(
             time, data["predicted_floor"], "k--", lw=1.0, label=r"$\sqrt{2\gamma}e^{-s^2t/2}$"
         )
-        ends = data["predicted_noisy"].values
+        ends = data["predicted_noisy"].values[0]
         middle.plot(np.full(len(ends), time[-1]), ends, "k_", markersize=9, label="predicted")
         middle.set_title("with label noise")
         _draw_loss(right, data)

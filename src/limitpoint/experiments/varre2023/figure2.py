@@ -7,9 +7,10 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from limitpoint.dynamics.spectrum import spectrum
+from limitpoint.arrays import Float
 from limitpoint.experiments.check import Check
 from limitpoint.experiments.experiment import Experiment, register
+from limitpoint.experiments.varre2023.linear import hidden_values
 from limitpoint.experiments.varre2023.students import few_neurons, student_run, teacher_task
 from limitpoint.plot.style import COLOURS, new_figure
 
@@ -17,6 +18,9 @@ __all__ = ["Figure2"]
 
 # A value of this part of the largest still counts for the rank.
 COUNTED = 0.05
+# Every one of the first steps is recorded, until what grows has grown.
+WATCHED = 2000
+EPS = float(np.finfo(np.float64).eps)
 
 
 @register
@@ -63,14 +67,19 @@ class Figure2(Experiment):
             "large": (self.large, self.rate_large, self.steps_large),
         }
         for name, (scale, rate, steps) in settings.items():
-            record = np.unique(np.geomspace(1, steps, 250).round())
+            shown = np.unique(np.geomspace(1, steps, 250).round())
+            record = np.union1d(np.arange(WATCHED + 1.0), shown)
             run = student_run(task, self.width, scale, self.seed, rate, steps, record)
-            data[f"time_{name}"] = (f"record_{name}", run.times)
-            data[f"values_{name}"] = ((f"record_{name}", "value"), spectrum(run).layers[0])
-            data[f"loss_{name}"] = (f"record_{name}", run.losses)
             first, second = run.layers or ()
+            drawn = np.searchsorted(record, np.append(0, shown))
+            data[f"time_{name}"] = (f"record_{name}", run.times[drawn])
+            data[f"values_{name}"] = ((f"record_{name}", "value"), hidden_values(first[drawn]))
+            data[f"loss_{name}"] = (f"record_{name}", run.losses[drawn])
             kept = (first**2).sum(axis=1) - second**2
             data[f"invariants_{name}"] = ("neuron", kept[-1])
+            data[f"watched_{name}"] = ("neuron", kept[WATCHED])
+            data[f"added_{name}"] = ("neuron", _added(first, second))
+            data[f"largest_{name}"] = ((), float((first[: WATCHED + 1] ** 2).sum(axis=1).max()))
             data[f"predicted_invariants_{name}"] = ("neuron", kept[0])
             data[f"neurons_{name}"] = ("neuron", np.linalg.norm(first[-1], axis=0))
         values, _ = few_neurons(task, 2, self.rate_small, self.steps_small)
@@ -86,12 +95,11 @@ class Figure2(Experiment):
         # a width of w of them weighs √w·√n times the scale, and the two directions are off by as
         # much.
         left = self.small * float(np.sqrt(self.width * self.features))
-        kept = data["predicted_invariants_large"].values
-        # By homogeneity a step changes ‖w_j‖² − a_j² by η²(‖∇_w‖² − ∇_a²) only, all steps together
-        # by at most η·Σ η‖∇‖², which is at most 2η times what the loss falls by, as long as
-        # descent is stable.
+        # All steps together add at most η·Σ η‖∇‖², which is at most 2η times the fall of the loss,
+        # as long as descent is stable.
         loss = data["loss_large"].values
         drift = 2 * self.rate_large * float(loss[0] - loss[-1])
+        moved = data["invariants_large"].values - data["predicted_invariants_large"].values
         return [
             *(Check(f"small start: σ{i + 1}", small[i], predicted[i], left) for i in range(count)),
             Check("small start: the next value", small[count], 0.0, left),
@@ -99,15 +107,26 @@ class Figure2(Experiment):
             Check(
                 "large start: rank", float((large > COUNTED * large[0]).sum()), self.features, 0.0
             ),
+            *(self._conserved(data, name) for name in ("small", "large")),
             Check(
-                "large start: largest drift of ‖w_j‖² − a_j²",
-                float(np.abs(data["invariants_large"].values - kept).max()),
+                "large start: largest drift of ‖w_j‖² − a_j² at the end",
+                float(np.abs(moved).max()),
                 0.0,
                 drift,
             ),
             Check("large start: loss", float(data["loss_large"].values[-1]), 0.0, 1e-6),
             Check("small start: loss", float(data["loss_small"].values[-1]), 0.0, 1e-3),
         ]
+
+    def _conserved(self, data: xr.Dataset, name: str) -> Check:
+        """By homogeneity a step adds `‖Δw_j‖² − Δa_j²` to `‖w_j‖² − a_j²`, exactly: the rest stays.
+
+        What is left is rounding, one of the neuron's square in each step.
+        """
+        kept = data[f"watched_{name}"] - data[f"added_{name}"]
+        off = np.abs(kept - data[f"predicted_invariants_{name}"]).max()
+        words = f"{name} start: drift of ‖w_j‖² − a_j² beyond what {WATCHED} steps add"
+        return Check(words, float(off), 0.0, WATCHED * EPS * float(data[f"largest_{name}"]))
 
     def plot(self, data: xr.Dataset) -> Figure:
         """Singular values against time, small scale on the left."""
@@ -129,3 +148,10 @@ class Figure2(Experiment):
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False)
         return figure
+
+
+def _added(first: Float, second: Float) -> Float:
+    """What the steps that are watched add to `‖w_j‖² − a_j²` of every neuron."""
+    inner = np.diff(first[: WATCHED + 1], axis=0) ** 2
+    outer = np.diff(second[: WATCHED + 1], axis=0) ** 2
+    return np.asarray(inner.sum(axis=(0, 1)) - outer.sum(axis=0))

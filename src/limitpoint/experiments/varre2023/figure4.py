@@ -11,9 +11,11 @@ from limitpoint.experiments.check import Check
 from limitpoint.experiments.experiment import Experiment, register
 from limitpoint.experiments.varre2023.linear import (
     HiddenBounds,
+    bounds_off,
     draw_bounds,
     flow_on_grid,
     hidden_values,
+    padded_values,
     vector_task,
 )
 from limitpoint.init import Init
@@ -85,6 +87,8 @@ class Figure4(Experiment):
                 ),
                 f"conserved_{i}": ("hidden", np.linalg.eigvalsh(kept[1])),
                 f"predicted_conserved_{i}": ("hidden", np.linalg.eigvalsh(kept[0])),
+                f"coef_values_{i}": ("value", padded_values(run.coef, self.features)),
+                f"ends_{i}": ("end", HiddenBounds.of(*ends[1]).ends),
                 f"predicted_low_{i}": ("value", low),
                 f"predicted_high_{i}": ("value", high),
             }
@@ -107,6 +111,15 @@ class Figure4(Experiment):
                 Check(f"{words}: β against X⁺Y + P_null W₁(0)W₂", coef, 0.0, FLOW * size),
                 Check(f"{words}: drift of W₁ᵀW₁ − W₂W₂ᵀ", kept, 0.0, FLOW * values.max() ** 2),
                 Check(f"{words}: farthest out of the bounds", max(outside, 0.0), 0.0, FLOW),
+                # The bounds are made from the start; C is conserved: the end gives them too.
+                Check(
+                    f"{words}: the bounds in M² − 2gM = σ², g and σ of the end",
+                    bounds_off(
+                        low, high, data[f"ends_{i}"].values, data[f"coef_values_{i}"].values
+                    ),
+                    0.0,
+                    FLOW,
+                ),
                 Check(f"{words}: values above what zeros of β allow", grown, self.outputs, 0.0),
                 # At the start all are about √(l·variance), up to 1 ± √(d/l).
                 Check(

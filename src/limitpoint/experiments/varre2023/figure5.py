@@ -72,10 +72,11 @@ class Figure5(Experiment):
         first, pause, second = _pause(speed)
         at, slower = values[pause], min(speed[first], speed[second])
         passed = float(at[1] / at[0])
-        # The loss still moves at the pause: what it can make of that between the two falls is how
-        # far it may be from the saddle's. The loss is quadratic about the saddle with a curvature
-        # above one, so that σ₁ may be off by the root of twice that.
-        off = float(speed[pause] * (time[second] - time[first])) / saddle
+        # Loss and σ₁ still move at the pause: what they can make of that between the two falls is
+        # how far they may be from the saddle's.
+        between = float(time[second] - time[first])
+        off = float(speed[pause]) * between / saddle
+        turn = abs(float(np.gradient(values[:-1, 0], time[:-1])[pause])) * between
         return [
             Check(
                 "loss at the saddle, of the predicted one",
@@ -87,7 +88,7 @@ class Figure5(Experiment):
                 "σ₁ at the saddle, of the predicted one",
                 float(at[0] / data["predicted_saddle_value"]),
                 1.0,
-                float(np.sqrt(2 * off)),
+                turn / float(data["predicted_saddle_value"]),
             ),
             Check("σ₂/σ₁ at the saddle", passed, 0.0, 0.02),
             # What makes it a staircase: fifty times slower than the falls on either side.

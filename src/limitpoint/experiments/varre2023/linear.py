@@ -24,10 +24,12 @@ from limitpoint.tasks import Regression
 
 __all__ = [
     "HiddenBounds",
+    "bounds_off",
     "draw_bounds",
     "flow_on_grid",
     "hidden_values",
     "integral",
+    "padded_values",
     "vector_task",
 ]
 
@@ -78,15 +80,39 @@ class HiddenBounds:
         eigenvalues = np.linalg.eigvalsh(inside.T @ inside - outwards @ outwards.T)
         return cls(float(eigenvalues[0]) / 2, float(eigenvalues[-1]) / 2)
 
+    @property
+    def ends(self) -> Float:
+        """Both."""
+        return np.array([self.low, self.high])
+
     def around(self, coef: Float, count: int) -> tuple[Float, Float]:
         """Bounds on the `count` singular values of W₁, given β."""
-        values = np.zeros(count)
-        found = np.linalg.svd(coef, compute_uv=False)
-        values[: len(found)] = found
+        values = padded_values(coef, count)
         low, high = (
             np.sqrt(np.maximum(g + np.hypot(g, values), 0.0)) for g in (self.low, self.high)
         )
         return low, high
+
+
+def padded_values(coef: Float, count: int) -> Float:
+    """The singular values of β, and zeros up to `count` of them."""
+    values = np.zeros(count)
+    found = np.linalg.svd(coef, compute_uv=False)
+    values[: len(found)] = found
+    return values
+
+
+def bounds_off(low: Float, high: Float, ends: Float, values: Float) -> float:
+    """How far the bounds are from solving `M² − 2gM = σ²` for M their squares; relative.
+
+    `ends` are half the smallest and the largest eigenvalue of C, and `values` those of β, both
+    measured at the end of a run.
+    """
+    off = []
+    for squares, half in ((low**2, ends[0]), (high**2, ends[1])):
+        size = squares**2 + np.abs(2 * half * squares) + values**2
+        off.append(np.abs(squares**2 - 2 * half * squares - values**2) / size.max())
+    return float(np.max(off))
 
 
 def draw_bounds(axes: Axes, low: Float, high: Float, rank: int, at: float) -> None:

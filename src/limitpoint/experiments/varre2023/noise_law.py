@@ -4,6 +4,9 @@ Notation: `D = det W`, e the commutators' entries of both rows, `ρ = |e|/D`. Wi
 `dD = |e| dβ` and `d|e| = (−|e| + D²/(2|e|))dt + D dβ`, one Brownian motion β for both,
 `dρ = (1/(2ρ) − 2ρ + ρ³)dt + (1 − ρ²)dβ`, whose stationary density on (0, 1) is proportional to
 `ρ(1 − ρ²)^{−3/2} e^{−1/(2(1 − ρ²))}`, and `d log D = ρ dβ − ½ρ² dt`. Ours; exact.
+
+By Itô's formula ρ² drifts by `2 − 6ρ² + 3ρ⁴`, and by `2 − 4ρ² + ρ⁴` where paths are weighed by D,
+which has mean one and adds ρ to the drift of β. Where the start is forgotten both have mean zero.
 """
 
 import numpy as np
@@ -11,7 +14,7 @@ from scipy.integrate import quad
 
 from limitpoint.arrays import Float
 
-__all__ = ["log_determinant_rate", "noise_paths"]
+__all__ = ["log_determinant_rate", "noise_paths", "steadied"]
 
 
 def log_determinant_rate() -> float:
@@ -55,3 +58,14 @@ def noise_paths(
             second += pulled
         W[record], a[record] = now, second
     return np.linspace(0.0, t_end, records + 1), W, a
+
+
+def steadied(values: Float, *controls: Float) -> Float:
+    """Values of all paths, less what they share with controls whose mean is zero.
+
+    The mean stays what it was, but for the controls' own, and the spread is what is left of it.
+    """
+    against = np.stack(controls, axis=1)
+    centred = against - against.mean(axis=0)
+    shares = np.linalg.lstsq(centred, values - values.mean(), rcond=None)[0]
+    return np.asarray(values - against @ shares)
