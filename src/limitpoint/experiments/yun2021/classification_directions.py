@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from limitpoint.dynamics import NormalisedTime, Trajectory, flow
 from limitpoint.experiments.check import Check
 from limitpoint.experiments.experiment import Experiment, register
-from limitpoint.experiments.yun2021.exponents import along_margins, exponent
+from limitpoint.experiments.yun2021.exponents import along_margins, exponent, exponent_error
 from limitpoint.experiments.yun2021.named import limit_by
 from limitpoint.init import Init
 from limitpoint.networks import (
@@ -126,9 +126,9 @@ class ClassificationDirections(Experiment):
             due = float(data["predicted_exponent"].values[n])
             slope = exponent(margins, distances[n], self.measured_from)
             # Margins of the support vectors differ by about 1, of 1e6 where the measurement
-            # begins; the next power is a part margin^−r, r ≥ ¼ here, of the leading one, and half
-            # of that on average.
-            found.append(Check(f"{name}: exponent", slope, due, 0.5 * self.measured_from**-0.25))
+            # begins; the next power is a part margin^−r of the leading one.
+            allowed = exponent_error(margins, due, self.measured_from)
+            found.append(Check(f"{name}: exponent", slope, due, allowed))
             # A multiple of margin^−r, of order 1.
             found.append(
                 Check(

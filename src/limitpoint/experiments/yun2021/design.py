@@ -15,6 +15,7 @@ from limitpoint.experiments.check import Check
 from limitpoint.experiments.experiment import Experiment, register
 from limitpoint.experiments.linear_program import minimum_l1
 from limitpoint.experiments.yun2021.classification_directions import separable
+from limitpoint.experiments.yun2021.exponents import along_margins, exponent, exponent_error
 from limitpoint.experiments.yun2021.named import limit_by
 from limitpoint.init import Init
 from limitpoint.networks import OrthogonalTensor, design
@@ -28,6 +29,8 @@ DEPTH = 3
 # What the scale leaves of coefficients that vanish at scale 0 is of the order of its square or
 # less.
 LEFT = 1.0
+# The exponent of the classification is measured from this margin on, at so many.
+FROM, POINTS = 1e7, 30
 
 
 @register
@@ -52,7 +55,7 @@ class Design(Experiment):
     length: int = 40
     seen: int = 16
     scale: float = 1e-3
-    margin: float = 1e7
+    margin: float = 1e8
     seed: int = 0
 
     def quick(self) -> "Design":
@@ -102,8 +105,11 @@ class Design(Experiment):
         problem = Problem(network, Init([np.ones(n), np.zeros(n)], 0.1), task)
         limit = limit_by("yun2021.theorem2", problem)
         run = flow(problem, space=NormalisedTime(margin=self.margin, rtol=1e-9))
+        margins = np.geomspace(FROM, self.margin, POINTS)
         return {
             "turned": (("direction",), run.directions[-1]),
+            "margin": (("along",), margins),
+            "turning": (("along", "direction"), along_margins(run, margins)),
             "predicted_turned": (("direction",), limit.direction),
             "norm": ((), np.asarray(_least_norm(task, T))),
             "predicted_norm": ((), np.asarray(limit.potential)),
@@ -135,6 +141,12 @@ class Design(Experiment):
         distance = float(np.linalg.norm(data["turned"].values - data["predicted_turned"].values))
         allowed = self.margin ** -float(data["predicted_exponent"])
         found.append(Check("classification: direction", distance, 0.0, allowed))
+        margins, due = data["margin"].values, float(data["predicted_exponent"])
+        turning = data["turning"].values - data["predicted_turned"].values
+        slope = exponent(margins, np.linalg.norm(turning, axis=1), FROM)
+        # The next power is a part margin^−r of the leading one.
+        allowed = exponent_error(margins, due, FROM)
+        found.append(Check("classification: exponent", slope, due, allowed))
         norm, due = float(data["norm"]), float(data["predicted_norm"])
         # A linear program, to its own tolerance.
         found.append(Check("classification: least ‖Tβ‖₁", norm, due, 1e-7 * norm))

@@ -5,7 +5,10 @@ import numpy as np
 from limitpoint.arrays import Float
 from limitpoint.dynamics import Trajectory
 
-__all__ = ["along_margins", "exponent", "smallest_margins"]
+__all__ = ["along_margins", "exponent", "exponent_error", "smallest_margins"]
+
+# Coefficients of expansions that are said to be of order 1 are below this.
+CONSTANT = 5.0
 
 
 def smallest_margins(run: Trajectory) -> Float:
@@ -31,7 +34,29 @@ def along_margins(run: Trajectory, margins: Float) -> Float:
     return found
 
 
-def exponent(margins: Float, sizes: Float, first: float, last: float = np.inf) -> float:
-    """The r of `size ~ margin^−r`, by least squares in logarithms between two margins."""
+def exponent(
+    margins: Float,
+    sizes: Float,
+    first: float,
+    last: float = np.inf,
+    following: float | None = None,
+) -> float:
+    """The r of `size ~ margin^−r`, by least squares in logarithms between two margins.
+
+    With `following`, that of `margin^−r·(1 + c·margin^−following)`, to first order in c.
+    """
     seen = (margins >= first) & (margins <= last)
-    return -float(np.polyfit(np.log(margins[seen]), np.log(sizes[seen]), 1)[0])
+    columns = [np.log(margins[seen]), np.ones(seen.sum())]
+    if following is not None:
+        columns.append(margins[seen] ** -following)
+    return -float(np.linalg.lstsq(np.stack(columns, axis=1), np.log(sizes[seen]))[0][0])
+
+
+def exponent_error(
+    margins: Float, after: float, first: float, last: float = np.inf, following: float | None = None
+) -> float:
+    """How far off `exponent` may be: a next term is `margin^−after` of the leading one.
+
+    What the same fit makes of that term alone, times a constant of order 1.
+    """
+    return CONSTANT * abs(exponent(margins, 1 + margins**-after, first, last, following))

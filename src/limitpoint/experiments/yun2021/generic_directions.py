@@ -51,6 +51,8 @@ FORMULAS = {
 }
 # A matrix product of 4×4 matrices has the most coefficients.
 MOST = 16
+# A number that is computed in two ways.
+IDENTITY = 1e-12
 
 # Layers at the printed and at a generic start.
 Starts = tuple[Iterable[Float], Iterable[Float]]
@@ -128,7 +130,9 @@ class GenericDirections(Experiment):
             apart = np.abs(data[key].values - data[f"predicted_{key}"].values).max()
             # Two solvers, each to its own certificate.
             found.append(Check(f"tensor: {name}", float(apart), 0.0, 1e-9))
-        over = float((data["loss"].values / data["predicted_bound"].values)[1:].max())
+        ratio = data["loss"].values / data["predicted_bound"].values
+        found.append(Check("tensor: loss over bound (62) at the start", ratio[0], 1.0, IDENTITY))
+        over = float(ratio[1:].max())
         found.append(Check("tensor: loss over bound (62), between 0 and 1", over, 0.5, 0.5))
         return found
 
@@ -257,8 +261,9 @@ def _loss_and_bound(problem: Problem) -> dict[str, tuple[str, Float]]:
     rate = 2 * init.scale ** (2 * DEPTH - 2) * lowest ** (DEPTH - 1)
     for matrix in (network.S, task.X):
         rate *= float(np.linalg.svd(matrix, compute_uv=False)[-1]) ** 2
+    start = float(task.loss(network.coef(init.layers)))
     run = flow(problem, times=np.linspace(0.0, 30.0, 100), space=ParameterSpace())
     return {
         "loss": ("moment", run.losses),
-        "predicted_bound": ("moment", run.losses[0] * np.exp(-rate * run.times)),
+        "predicted_bound": ("moment", start * np.exp(-rate * run.times)),
     }

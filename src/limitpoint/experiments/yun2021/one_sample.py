@@ -22,6 +22,8 @@ __all__ = ["OneSampleRegression"]
 
 FEATURES, SIZES = 4, (5, 4)
 THEOREMS = {"p² > q²": "yun2021.theorem6", "random start": "limitpoint.one_sample"}
+# Multiples that are said to be of order 1 are below this.
+CONSTANT = 5.0
 
 
 @register
@@ -41,12 +43,12 @@ class OneSampleRegression(Experiment):
     )
     theorems: ClassVar[tuple[str, ...]] = tuple(THEOREMS.values())
 
-    scales: tuple[float, ...] = (1.0, 0.3, 0.1, 0.01, 0.001)
+    scales: tuple[float, ...] = (1.0, 0.3, 0.1, 0.01, 0.001, 1e-5)
     seed: int = 30
 
     def quick(self) -> "OneSampleRegression":
         """Fewer scales."""
-        return replace(self, scales=(1.0, 0.01, 0.001))
+        return replace(self, scales=(1.0, 0.001, 1e-5))
 
     def run(self) -> xr.Dataset:
         """Integrate from both starts at all scales, and predict."""
@@ -73,6 +75,14 @@ class OneSampleRegression(Experiment):
                     due[f"layer_{i + 1}"].append(limit.layers[i])
                 ends["coef"].append(run.coef)
                 due["coef"].append(limit.coef)
+        # What is along the second singular vectors, and grows.
+        second = np.reshape(
+            [
+                abs(left[:, 1] @ one + right[1] @ two)
+                for one, two in zip(ends["layer_1"], ends["layer_2"], strict=True)
+            ],
+            (len(THEOREMS), len(self.scales)),
+        )
         top = network.coef((left[:, 0], right[0])) / values[0]
         axes = {"layer_1": "row", "layer_2": "column", "coef": "feature"}
         shape = (len(THEOREMS), len(self.scales), -1)
@@ -83,6 +93,7 @@ class OneSampleRegression(Experiment):
                     f"predicted_{n}": (("case", "scale", axes[n]), np.reshape(v, shape))
                     for n, v in due.items()
                 },
+                "second": (("case", "scale"), second),
                 "predicted_top": ("feature", top),
                 "predicted_power": ((), 1 - values[1] / values[0]),
             },
@@ -103,8 +114,16 @@ class OneSampleRegression(Experiment):
             left = np.linalg.norm(data["coef"].values[c, -1] - top) / np.linalg.norm(top)
             # Beside the first singular vectors the second ones grow, as α·α^{−s₂/s₁}: what is left
             # of them, and of the start, is a multiple of that, of order 1.
-            tolerance = 5 * float(data["scale"].values[-1] ** data["predicted_power"].values)
+            small, scales = float(data["predicted_power"]), data["scale"].values
+            tolerance = CONSTANT * float(scales[-1] ** small)
             found.append(Check(f"{case}: smallest α, to the top", float(left), 0.0, tolerance))
+            # The first end at a size that does not depend on α, up to that part squared.
+            power = np.diff(np.log(data["second"].values[c, -2:]))[0]
+            power /= np.log(scales[-1] / scales[-2])
+            tolerance = (
+                CONSTANT * float(scales[-2] ** (2 * small)) / np.log(scales[-2] / scales[-1])
+            )
+            found.append(Check(f"{case}: power of the second", float(power), small, tolerance))
         return found
 
     def plot(self, data: xr.Dataset) -> Figure:

@@ -37,6 +37,8 @@ __all__ = ["Figure1", "Figure3Regression"]
 LEAD = {"dense": 0.5, "diagonal": 1.0, "convolutional": 1.0}
 # Smaller losses, relative to the first, are rounding.
 RESOLVED = 1e-20
+# A number that is computed in two ways.
+IDENTITY = 1e-12
 MINIMA = "#F0C000"
 ROOM = 0.12
 
@@ -72,7 +74,7 @@ class _RegressionPlane(Experiment):
         shape = (len(NAMES), len(self.scales), self.starts)
         coefs = np.empty((*shape, len(steps), 2))
         limits, printed = np.empty((*shape, 2)), np.empty((*shape, 2))
-        rates = np.empty(shape[:2])
+        rates, least = np.empty(shape[:2]), np.empty(shape)
         for n, name in enumerate(NAMES):
             problems = {
                 (a, z): problem_of(name, direction, scale, task)
@@ -84,6 +86,7 @@ class _RegressionPlane(Experiment):
                 coefs[n, a, z] = problem.network.coef([layer[i] for layer in layers])
                 limits[n, a, z] = predict(problem).coef
                 printed[n, a, z] = _printed_coef(problem)
+                least[n, a, z] = _least_rate(problem)
             square = float((data_matrix(NETWORKS[name], task.X[0]) ** 2).sum())
             rates[n] = 2 * np.array(self.scales) ** 2 * LEAD[name] * square
         losses = 0.5 * (coefs @ task.X[0] - task.y[0]) ** 2
@@ -93,6 +96,7 @@ class _RegressionPlane(Experiment):
                 "loss": (axes[:-1], losses),
                 "predicted_limit": ((*axes[:3], "feature"), limits),
                 "predicted_theorem6": ((*axes[:3], "feature"), printed),
+                "least_rate": (axes[:3], least),
                 "predicted_rate": (axes[:2], rates),
             },
             coords={
@@ -119,6 +123,10 @@ class _RegressionPlane(Experiment):
         found.append(
             Check("starts of the networks apart", float(np.ptp(begun, axis=0).max()), 0.0, 1e-14)
         )
+        # The rate of the loss is twice the sum of the two, and this of their difference is kept.
+        off = data["least_rate"].values / data["predicted_rate"].values[..., None] - 1
+        name = "2(‖∂f/∂w₂‖² − ‖∂f/∂w₁‖²) off the rate of (73), relative"
+        found.append(Check(name, float(np.abs(off).max()), 0.0, IDENTITY))
         # Every step of GD is off by a part (step × rate)², rates being up to 50 here: over the
         # time 1/rate in which the loss falls that adds up to less than step × rate.
         times = data["time"].values
@@ -147,6 +155,23 @@ class _RegressionPlane(Experiment):
         handles = [*legend_handles(), line, circle]
         figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
         return figure
+
+
+def _least_rate(problem: Problem) -> float:
+    """`2(‖∂f/∂w₂‖² − ‖∂f/∂w₁‖²)` at the start, f the output: the flow keeps it.
+
+    f is linear in every layer, so that its derivatives are its values at units in place of one.
+    """
+    layers, squares = problem.init.layers, []
+    for place_of, layer in enumerate(layers):
+        total = 0.0
+        for place in np.ndindex(layer.shape):
+            unit = np.zeros_like(layer)
+            unit[place] = 1.0
+            one = [unit if i == place_of else other for i, other in enumerate(layers)]
+            total += float(problem.regression.X[0] @ problem.network.coef(one)) ** 2
+        squares.append(total)
+    return 2 * (squares[1] - squares[0])
 
 
 def _printed_coef(problem: Problem) -> Float:

@@ -15,6 +15,7 @@ from limitpoint.experiments.check import Check
 from limitpoint.experiments.experiment import Experiment, register
 from limitpoint.experiments.zhao2026.model import activations, figure1_problem
 from limitpoint.plot.style import COLOURS, new_figure
+from limitpoint.problem import Problem
 from limitpoint.theory import SaddlePath, predict, saddles
 
 __all__ = ["Figure1"]
@@ -22,6 +23,11 @@ __all__ = ["Figure1"]
 # The dashed lines stand late on a plateau, after this part of the time between two activations:
 # what leaves has decayed and what wakes next is not yet seen.
 LATE = 0.85
+# To be timed, flows are recorded so often, until so many times their last saddle.
+FINELY, AFTER = 2000, 1.2
+# Between records coefficients are taken to grow evenly in logarithms: the time between two, of that
+# to the first saddle, which is a seventh of all.
+OFF = 7 / FINELY
 # The flow follows its clocks to 1e-10 per step, over some hundred steps.
 FLOW_TOLERANCE = 1e-8
 
@@ -62,7 +68,9 @@ class Figure1(Experiment):
         path = saddles(problem)
         every = np.arange(0, self.epochs + 1, self.record_every)
         trained = train(problem, GD(self.learning_rate), self.epochs, record=every)
-        exact = flow(problem, times=trained.times)
+        finely = _finely(problem, path, trained.times)
+        shown = np.searchsorted(finely.times, trained.times)
+        exact = replace(finely, data=finely.data.isel(time=shown))
         runs = (trained, exact)
         along = ("run", "epoch", "feature")
         return xr.Dataset(
@@ -76,6 +84,10 @@ class Figure1(Experiment):
                 "loss": (along[:2], np.stack([run.losses for run in runs])),
                 "activation": (("run", "saddle"), np.stack([_times(r, path) for r in runs])),
                 "line": (("run", "saddle"), np.stack([_lines(r, path) for r in runs])),
+                "activation_finely": (
+                    ("power", "saddle"),
+                    np.stack([_times(finely, path), self._far_below()]),
+                ),
                 "predicted_saddle": (("saddle", "feature"), path.coefs[1:]),
                 "predicted_activation": ("saddle", path.times[1:] * path.time_unit),
                 "predicted_limit": ("feature", predict(problem).coef),
@@ -87,6 +99,12 @@ class Figure1(Experiment):
                 "feature": np.arange(1, 5, dtype=np.int32),
             },
         )
+
+    def _far_below(self) -> Float:
+        """When the flow activates its coefficients from the square of the scale."""
+        problem = figure1_problem(2 * self.log10_scale * np.log(10), self.seed)
+        path = saddles(problem)
+        return _times(_finely(problem, path, np.zeros(1)), path)
 
     def checks(self, data: xr.Dataset) -> list[Check]:
         """Plateaus, the limit, and which of the two runs changes the sign of k₁."""
@@ -103,6 +121,16 @@ class Figure1(Experiment):
         off = np.abs(end - data["predicted_limit"].values).max()
         name = "exact flow: distance of its end from the limit"
         found.append(Check(name, float(off), 0.0, FLOW_TOLERANCE))
+        # Times are log(1/scale) times Algorithm 1's, and one of order 1 beside, which is the same
+        # at the square of the scale.
+        later = np.diff(data["activation_finely"].values, axis=0)[0]
+        for saddle, (time, due) in enumerate(
+            zip(later, data["predicted_activation"].values, strict=True), start=1
+        ):
+            name = (
+                f"exact flow: time to saddle {saddle} from the square of the scale, less this one"
+            )
+            found.append(Check(name, float(time / due), 1.0, OFF))
         changes = [_sign_changes(data, run) for run in data["run"].values]
         found += [
             Check("gradient descent: sign changes of k₁ once it has grown", len(changes[0]), 1, 0),
@@ -153,6 +181,12 @@ class Figure1(Experiment):
                 arrowprops={"arrowstyle": "->", "color": COLOURS[0]},
             )
         logs.set_xlabel("epoch (time over learning rate)")
+
+
+def _finely(problem: Problem, path: SaddlePath, times: Float) -> Trajectory:
+    """The flow at these times, and at many until after its last saddle."""
+    end = AFTER * path.times[-1] * path.time_unit
+    return flow(problem, times=np.union1d(times, np.linspace(0.0, end, FINELY)))
 
 
 def _times(run: Trajectory, path: SaddlePath) -> Float:

@@ -11,6 +11,7 @@ from limitpoint.dynamics import GD, train
 from limitpoint.experiments.check import Check
 from limitpoint.experiments.experiment import Experiment, register
 from limitpoint.experiments.linear_program import minimum_l1
+from limitpoint.experiments.zhao2026.model import activations
 from limitpoint.init import Init
 from limitpoint.networks import Diagonal
 from limitpoint.plot.style import COLOURS, new_figure
@@ -24,6 +25,9 @@ SAMPLES, FEATURES = 3, 8
 NEURON_COLOURS = (*COLOURS, "#000000")
 # The run goes on for this part of the path's time after its last activation.
 BEYOND = 0.5
+# A stage begins off the predicted time by one of order 1 that does not depend on the scale, as
+# times themselves do.
+OFF = 2.0
 RECORDS = 800
 # The minimum ℓ1 norm, dashed and red as in the paper.
 MINIMUM = "#D62728"
@@ -72,6 +76,7 @@ class Figure4(Experiment):
         steps = int((1 + BEYOND) * times[-1] / self.learning_rate)
         every = np.unique(np.linspace(0, steps, RECORDS).astype(np.int64))
         trained = train(problem, GD(self.learning_rate), steps, record=every)
+        activated, _ = activations(trained, path)
         return xr.Dataset(
             {
                 "coef": (("epoch", "feature"), trained.coefs),
@@ -79,6 +84,7 @@ class Figure4(Experiment):
                 "truth": ("feature", truth),
                 "predicted_l1": ("feature", minimum_l1(X, X @ truth)),
                 "predicted_limit": ("feature", predict(problem).coef),
+                "activation": ("stage", activated / self.learning_rate),
                 "predicted_activation": ("stage", times[1:] / self.learning_rate),
             },
             coords={
@@ -110,6 +116,20 @@ class Figure4(Experiment):
             ),
             Check("ℓ1 norm of the end", float(np.abs(end).sum()), float(np.abs(l1).sum()), 1e-6),
             Check("final loss", float(data["loss"].values[-1]), 0.0, 1e-20),
+            *(
+                Check(
+                    f"epoch at which stage {stage} begins, over the predicted one",
+                    float(time / due),
+                    1.0,
+                    OFF / self.learning_rate / float(due),
+                )
+                for stage, (time, due) in enumerate(
+                    zip(
+                        data["activation"].values, data["predicted_activation"].values, strict=True
+                    ),
+                    start=1,
+                )
+            ),
         ]
 
     def plot(self, data: xr.Dataset) -> Figure:
