@@ -48,6 +48,8 @@ class Erratum:
         What stands there, and what should.
     demonstrate
         The calculation in which the one fails and the other passes.
+    ambiguous
+        Whether the printed form is right in one reading, and the calculation is of another.
     """
 
     id: str
@@ -55,6 +57,7 @@ class Erratum:
     printed: str
     corrected: str
     demonstrate: Callable[[], Demonstration]
+    ambiguous: bool = False
 
     @property
     def paper(self) -> str:
@@ -69,6 +72,7 @@ class Erratum:
             "where": self.where,
             "printed": self.printed,
             "corrected": self.corrected,
+            "ambiguous": self.ambiguous,
             "measure": found.measure,
             "printed_error": found.printed,
             "corrected_error": found.corrected,
@@ -81,14 +85,14 @@ _REGISTRY: dict[str, Erratum] = {}
 
 
 def register(
-    id: str, where: str, printed: str, corrected: str
+    id: str, where: str, printed: str, corrected: str, ambiguous: bool = False
 ) -> Callable[[Callable[[], Demonstration]], Callable[[], Demonstration]]:
     """Add an erratum whose demonstration is the decorated function; ids are unique."""
 
     def add(demonstrate: Callable[[], Demonstration]) -> Callable[[], Demonstration]:
         if id in _REGISTRY:
             raise RuntimeError(f"erratum {id} is registered twice")
-        _REGISTRY[id] = Erratum(id, where, printed, corrected, demonstrate)
+        _REGISTRY[id] = Erratum(id, where, printed, corrected, demonstrate, ambiguous)
         return demonstrate
 
     return add

@@ -226,9 +226,13 @@ def _appendix_b() -> Demonstration:
 
 @register(
     "yun2021.remark3",
-    where="Remark 3",
-    printed="a solution sparse under a transform T: set S = T",
-    corrected="set S = T^{−T}: Theorems 2 and 5 minimise ‖S^{−T}z‖; the same only if TᵀT ∝ I",
+    where="Remark 3, an ambiguity",
+    printed="for a solution that is sparse under T set S = T: right if T transforms the inputs",
+    corrected=(
+        "if T transforms the solution, so that Tz is sparse, set S = T^{−T}: Theorems 2 and 5 "
+        "minimise ‖S^{−T}z‖; both are the same only if TᵀT ∝ I"
+    ),
+    ambiguous=True,
 )
 def _remark3() -> Demonstration:
     rng = np.random.default_rng(0)

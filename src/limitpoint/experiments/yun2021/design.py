@@ -1,4 +1,4 @@
-"""Remark 3: a network made for a transform, and what the printed rule makes instead."""
+"""Remark 3: a network made for a transform of the solution, and what S = T makes instead."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -46,7 +46,8 @@ class Design(Experiment):
         "signal with steps, T takes differences (not orthogonal); a sum of two cosines, T the "
         "cosine transform (orthogonal). Networks of three layers with U_l = I, from ones and "
         "a last layer of zeros times 1e-3. By Theorem 5 the bias is towards small ‖S^{−T}β‖₁: "
-        "S = T^{−T} makes Tβ sparse; the printed S = T does so only if T is orthogonal. Then the "
+        "S = T^{−T} makes Tβ sparse; S = T, printed for a transform of the inputs, does so only if "
+        "T is orthogonal. Then the "
         "classification of `classification_directions` by two layers made for differences, where "
         "Theorem 2 has the same rule."
     )
