@@ -5,7 +5,17 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import azulay, noise, predict, saddle_path, scale_path, sgd_sweep, two_layers
+from benchmarks import (
+    azulay,
+    flows,
+    maps,
+    noise,
+    predict,
+    saddle_path,
+    scale_path,
+    sgd_sweep,
+    two_layers,
+)
 from benchmarks.timing import machine
 
 
@@ -13,6 +23,8 @@ def main() -> int:
     rows = [
         *predict.rows(),
         *scale_path.rows(),
+        *flows.rows(),
+        *maps.rows(),
         *azulay.rows(),
         *saddle_path.rows(),
         *sgd_sweep.rows(),

@@ -10,7 +10,7 @@ from benchmarks.timing import Row, best_of
 SCALES = np.geomspace(1e-8, 1e2, 60)
 # The path must cost less than this many single predictions, averaged over the same scales.
 SINGLES = 15
-SIZES = ((10, 40), (40, 100), (100, 1000))
+SIZES = ((3, 8), (10, 40), (20, 200), (40, 100), (100, 1000))
 
 
 def rows() -> list[Row]:

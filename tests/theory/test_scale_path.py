@@ -1,7 +1,6 @@
 """The limit along the scale: equal to single predictions, cheaper, and its ends at their rates."""
 
 import json
-import time
 
 import numpy as np
 import pytest
@@ -63,29 +62,6 @@ def test_sparse_targets_of_deep_networks_cost_no_more(depth, zero_last, seed):
     # Of every sixth single prediction: they take nearly the same number of steps each.
     singles = [lp.predict(at(problem, scale)).iterations for scale in SCALES[::6]]
     assert path.iterations <= 15 * np.mean(singles)
-
-
-@pytest.mark.parametrize("depth", [2, 3, 5])
-@pytest.mark.parametrize(("m", "n"), [(3, 8), (10, 40), (20, 200)])
-def test_a_path_takes_less_time_than_15_single_predictions(depth, m, n):
-    """In processor time of this process, whatever else runs: the least of three runs each.
-
-    Measured between 6 and 12 single predictions.
-    """
-    problem = path_problem(depth, 3, m=m, n=n)
-    few = SCALES[::6]
-    lp.predict_path(problem, few)  # what is imported or made once is no part of it
-
-    def seconds(run):
-        started = time.process_time()
-        run()
-        return time.process_time() - started
-
-    path = min(seconds(lambda: lp.predict_path(problem, SCALES)) for _ in range(3))
-    singles = min(
-        seconds(lambda: [lp.predict(at(problem, scale)) for scale in few]) for _ in range(3)
-    )
-    assert path <= 15 * singles / len(few)
 
 
 def regressed_exponent(scales, distances):
