@@ -311,14 +311,25 @@ def test_badly_scaled_columns_pass_their_verdict(scale):
     assert verdict.passed, verdict
 
 
-def test_badly_scaled_rows_end_in_a_certificate_or_an_honest_status():
+# Fitted means fitted: every row to this part of its target.
+FITTED = 1e-6
+MISSED = "certified although rows are missed: residuals are judged against far larger terms"
+
+
+@pytest.mark.xfail(reason=MISSED, strict=True)
+def test_badly_scaled_rows_are_fitted_or_refused():
+    """Three independent rows: they can be fitted, so that no best fit may miss one of them."""
     problem = make(X * np.logspace(-8, 8, 3)[:, None], Y)
     limit = lp.predict(problem)
-    assert limit.status.ok == limit.certificate.ok
+    if limit.status.ok:
+        np.testing.assert_allclose(problem.task.X @ limit.coef, Y, rtol=FITTED)
+
+
+def test_a_flow_on_badly_scaled_rows_converges_only_where_it_fits():
+    problem = make(X * np.logspace(-8, 8, 3)[:, None], Y)
     run = lp.flow(problem)
-    assert isinstance(run.status, lp.Status)
-    if run.status is lp.Status.CONVERGED:
-        np.testing.assert_allclose(problem.task.X @ run.coef, problem.task.y, rtol=1e-6)
+    fits = np.abs(problem.task.X @ run.coef - Y) <= FITTED * np.abs(Y)
+    assert fits.all() or run.status is not lp.Status.CONVERGED
 
 
 # ---------------------------------------------------------------- networks
@@ -530,25 +541,24 @@ def test_a_scale_too_large(scale):
             call(problem)
 
 
-@pytest.mark.parametrize("scale", [1e10, 1e70, 1e140])
-def test_a_large_scale_is_certified_or_refused(scale):
-    try:
-        limit = lp.predict(make(scale=scale))
-    except ScaleNotRepresentable as error:
-        assert "use a scale" in str(error)  # noqa: PT017
-    else:
-        assert limit.status.ok == limit.certificate.ok
+@pytest.mark.xfail(reason=MISSED, strict=True)
+@pytest.mark.parametrize("scale", [1e10, 1e70])
+def test_from_a_large_scale_data_are_fitted_or_refused(scale):
+    limit = lp.predict(make(scale=scale))
+    if limit.status.ok:
+        np.testing.assert_allclose(X @ limit.coef, Y, rtol=FITTED)
+
+
+def test_a_scale_whose_loss_overflows_is_refused():
+    with pytest.raises(ScaleNotRepresentable, match="use a scale"):
+        lp.predict(make(scale=1e140))
 
 
 @pytest.mark.parametrize("factor", [1e200, 1e-200])
 @pytest.mark.parametrize("which", ["X", "y"])
-def test_data_far_from_one_are_certified_or_refused(which, factor):
-    try:
-        limit = lp.predict(make(**{which: factor * (X if which == "X" else Y)}))
-    except LimitpointError as error:
-        assert which in str(error)  # noqa: PT017
-    else:
-        assert limit.status.ok == limit.certificate.ok
+def test_data_far_from_one_are_refused(which, factor):
+    with pytest.raises(DataError, match=f"^{which} must have its largest entry between"):
+        make(**{which: factor * (X if which == "X" else Y)})
 
 
 # ---------------------------------------------------------------- runs

@@ -34,6 +34,7 @@ def paths():
     return lp.simulate(Geometric(-0.5, 0.4), 1.0, paths=PATHS, seed=1, records=4)
 
 
+@pytest.mark.slow
 def test_moments(paths):
     # Euler's own error of the moments is of the order of its step, 1e-3.
     for record, time in enumerate(paths.times):

@@ -267,6 +267,7 @@ def rises(differences):
     return differences.mean() > 5 * differences.std() / np.sqrt(len(differences))
 
 
+@pytest.mark.slow
 def test_signed_mean_of_the_commutator():
     start = np.array([[1.0, 0.2], [-0.3, 0.8]]), np.array([0.5, -1.5])
     process = NoiseProcess(2, start)
@@ -280,6 +281,7 @@ def test_signed_mean_of_the_commutator():
         assert (np.abs(found[:, r].mean(axis=0) - expected) <= 5 * error + 5e-3 * time).all()
 
 
+@pytest.mark.slow
 def test_many_dimensions():
     """From d = 4 on the commutator itself grows, on most paths; only its relative size decays."""
     process = NoiseProcess(5)

@@ -193,6 +193,7 @@ class TestCompiledOnce:
         init = lp.Init.random(network, task, 0.5, seed=seed)
         return lp.flow(lp.Problem(network, init, task), times=[0.5, 5.0])
 
+    @pytest.mark.slow
     def test_each_task_gets_its_own_flow(self, traced):
         first, other = np.array([[1.0, 2.0], [0.0, -3.0]]), np.array([[2.0, -1.0], [1.0, 1.0]])
         settings = [

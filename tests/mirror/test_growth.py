@@ -60,7 +60,7 @@ class TestAgainstQuadrature:
         layers[0, 0] = layers[-1, 1] = 0.0
         assert_precise(layers)
 
-    @pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6, 1e-8, 1e-12])
+    @pytest.mark.parametrize("gap", [1e-2, 1e-6, 1e-12])
     @pytest.mark.parametrize("depth", DEPTHS)
     def test_near_ties(self, depth, gap):
         """v passes a spike of width √Δ at 0 when it starts on the other side of it."""
@@ -109,7 +109,7 @@ class TestClosedForms:
         np.testing.assert_allclose(times.t_plus, v ** (2.0 - depth) / (depth - 2), rtol=RTOL)
         np.testing.assert_array_equal(times.t_minus, np.inf)
 
-    @pytest.mark.parametrize("c", [1e-6, 1e-3, 10.0, 1e6])
+    @pytest.mark.parametrize("c", [1e-6, 10.0])
     @pytest.mark.parametrize("depth", DEPTHS)
     def test_layers_times_c_have_times_c_to_the_2_minus_depth(self, depth, c):
         layers = np.stack(random_layers(6, depth, seed=depth))

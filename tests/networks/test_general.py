@@ -136,6 +136,7 @@ def test_a_start_from_which_nothing_moves_or_nothing_is_known_is_refused():
     assert ((above <= 0.5) & (above > 0)).all()
 
 
+@pytest.mark.slow
 def test_growth_times_are_inverse_eigenvalues():
     times = General(ZHAO, block_size=3).growth_times(zhao_init(-138.0))
     np.testing.assert_allclose(times.t_plus, 0.5, rtol=1e-14)
@@ -228,6 +229,7 @@ def test_chart_and_table_describe_one_flow(log_scale):
     )
 
 
+@pytest.mark.slow
 def test_derivatives_of_the_chart():
     chart = General(ZHAO, block_size=3).growth_coordinates(zhao_init(-20.0))
     pull = np.array([1.0, -2.0, 0.5, -1.0])

@@ -14,9 +14,9 @@ DIGITS = 200
 SUBSTEPS = (2, 4, 6, 8, 10, 12, 14)
 
 
-def flow(X, y, blocks, scale, times, step, loss_factor=1):
+def flow(X, y, blocks, scale, times, step, loss_factor=1, digits=DIGITS):
     """The coefficients at the given times, as mp numbers; `scale` is a power of ten's exponent."""
-    with mp.workdps(DIGITS):
+    with mp.workdps(digits):
         X = [[mpf(float(x)) for x in row] for row in X]
         y = [mpf(float(v)) for v in y]
         state = [mpf(float(v)) * mpf(10) ** scale for block in blocks for v in block]

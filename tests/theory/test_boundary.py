@@ -34,7 +34,7 @@ class TestNonNegativeLeastSquares:
     """More samples than features: the constrained best fit is unique, whatever the start."""
 
     @pytest.mark.parametrize("depth", DEPTHS)
-    @pytest.mark.parametrize("seed", range(5))
+    @pytest.mark.parametrize("seed", range(2))
     @pytest.mark.parametrize("scale", [1e-3, 1.0, 10.0])
     def test_against_scipy(self, depth, seed, scale):
         rng = np.random.default_rng(seed)

@@ -53,7 +53,7 @@ def test_equal_to_single_predictions_at_a_fraction_of_the_steps(depth):
 
 @pytest.mark.parametrize("depth", [5, 6])
 @pytest.mark.parametrize("zero_last", [True, False])
-@pytest.mark.parametrize("seed", [0, 2, 5, 14])
+@pytest.mark.parametrize("seed", [0, 14])
 def test_sparse_targets_of_deep_networks_cost_no_more(depth, zero_last, seed):
     """At the lower end only a few coefficients move, and rounding must not stir the others."""
     problem = path_problem(depth, seed, zero_last=zero_last, dense=False)

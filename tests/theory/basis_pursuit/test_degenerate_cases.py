@@ -204,7 +204,7 @@ class TestGrowthTimes:
 
 
 class TestBounds:
-    @pytest.mark.parametrize("seed", range(40))
+    @pytest.mark.parametrize("seed", range(20))
     def test_bounded_limit_is_the_bounded_linear_program(self, seed):
         rng = np.random.default_rng(seed)
         m, n = int(rng.integers(2, 10)), int(rng.integers(10, 40))
