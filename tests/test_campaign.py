@@ -1,0 +1,87 @@
+"""A sample of the campaigns: limits in random units against 60 digits, and whether fits are fits.
+
+`python -m tests.campaign units` and `fitted` run them whole.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from mpmath import mpf
+from tests.campaign import fitted, units
+from tests.campaign.families import FAMILIES, draw
+from tests.campaign.measure import Outcome, measure
+
+SAMPLE = 20
+# The campaign allows 3 % of the well-conditioned problems of a family to go without a certificate;
+# of 20 that is less than one, so that one is spared.
+SPARED = 1
+# Elliptic integrals and quadratures to 60 digits, and tables of general networks.
+LONG = ("Diagonal 3", "Diagonal 5", "Diagonal 3 tied", "OrthTensor 3", "Convolutional 3")
+LONG += ("MatrixProduct 3", "General product", "General quartic", "General hyperbolic")
+# Certified limits of each family in the sample of `fitted`.
+FITS = 3
+
+
+def _marked(names):
+    return [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in names]
+
+
+@pytest.mark.parametrize("name", _marked(FAMILIES))
+def test_no_unit_fools_a_certificate(name):
+    outcomes = [units.outcome_of(name, 0, number) for number in range(SAMPLE)]
+    assert not units.faults(outcomes, SPARED)
+
+
+@pytest.mark.parametrize("name", _marked(fitted.finite()))
+def test_what_is_certified_as_a_fit_fits(name):
+    assert not fitted.faults(fitted.limits_of(name, 0, FITS))
+
+
+@pytest.mark.parametrize("name", ["Diagonal 2", "RankOne 3", "TwoLayer", "one-s. Tensor"])
+def test_a_contribution_that_is_off_is_seen(name):
+    """Without units, where every limit is certified: an oracle moved by 3e-6 of a row."""
+    case = draw(name, 0, 0, decades=0.0, scales=(-2.0, -1.0))
+    assert measure(case).certified
+    assert not measure(case).wrong
+    truth, task = case.oracle(), case.problem.task
+    place = int(np.argmax(np.abs(task.X[0])))
+    coef = np.array(truth.coef).astype(float)
+    terms = np.abs(task.X[0]) @ np.abs(coef) + np.abs(task.y[0])
+    coef[place] += 3e-6 * terms / abs(task.X[0, place])
+    moved = replace(truth, coef=np.vectorize(mpf, otypes=[object])(coef).tolist())
+    assert measure(replace(case, oracle=lambda: moved)).wrong
+
+
+def test_a_wrong_status_is_seen():
+    case = draw("Diagonal 2", 0, 0, decades=0.0, scales=(-2.0, -1.0))
+    truth = case.oracle()
+    for other in (replace(truth, fits=not truth.fits), replace(truth, unique=False)):
+        assert measure(replace(case, oracle=lambda other=other: other)).wrong_status
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"certified": True, "error": 2e-6}, "certified and wrong"),
+        ({"certified": True, "missed": 2e-6}, "certified and wrong"),
+        ({"certified": True, "missed": np.nan}, "certified and wrong"),
+        ({"certified": True, "wrong_status": True}, "certified and wrong"),
+        ({"defect": "OverflowError"}, "OverflowError"),
+        ({"no_oracle": "NotSolved"}, "no oracle"),
+    ],
+)
+def test_each_fault_is_named(change, words):
+    right = Outcome("Diagonal 2", 0, "wide", certified=True, condition=1.0, held=True)
+    wrong = replace(right, number=1, **({"certified": False, "held": False} | change))
+    assert not units.faults([right] * 20)
+    (found,) = units.faults([right] * 20 + [wrong])
+    assert words in found
+
+
+def test_refusal_is_a_fault_where_it_is_not_rare():
+    right = Outcome("Diagonal 2", 0, "wide", certified=True, condition=1.0, held=True)
+    refused = replace(right, certified=False, status="refused")
+    assert not units.faults([right] * 97 + [refused] * 3)
+    assert len(units.faults([right] * 96 + [refused] * 4)) == 4
+    assert not units.faults([right] * 96 + [replace(refused, condition=1e7)] * 4)
