@@ -157,20 +157,23 @@ class DeepCurve:
     def _inverse(self, integral, wanted):
         """`integral(v) = wanted` by Newton in logarithms, where both integrals are nearly lines.
 
-        Both are concave or convex there, so that Newton goes one way after its first step.
+        Both are concave or convex there, so that Newton goes one way after its first step. Only
+        where one layer ties, T itself is a line in log v near zero, and not its logarithm.
         """
         rising = 1 if integral == self.passed else -1
-        goal, y = mp.log(wanted), self.last
+        plain = self.zeros == 1 and wanted > integral(self.lowest)
+        goal, y = (wanted if plain else mp.log(wanted)), self.last
+        if plain:
+            y = mp.log(self.lowest)
         for _ in range(MAX_STEPS):
             v = mp.exp(y)
             value = integral(v)
             product = mp.fprod(v * v + gap for gap in self.gaps)
-            slope = rising * v / mp.sqrt(product) / value
-            step = (goal - mp.log(value)) / slope
-            step = max(min(step, mpf(50)), mpf(-50))
+            slope = rising * v / mp.sqrt(product)
+            step = (goal - value) / slope if plain else (goal - mp.log(value)) * value / slope
             y += step
             # Quadratic: what the next step would be is its square, times a slope of order L.
-            if abs(step) <= mpf(10) ** (-mp.dps // 2 - 2):
+            if abs(step) <= mpf(10) ** (-mp.dps // 2 - 2) * max(1, abs(y) if plain else 1):
                 self.last = y
                 return mp.exp(y)
         raise RuntimeError("no root found on the curve")
