@@ -7,10 +7,10 @@ from scipy.optimize import linprog
 
 from limitpoint.arrays import Float, read_only
 from limitpoint.errors import NotSeparable
+from limitpoint.linalg import EPS, equilibrate
 
 __all__ = ["Separation"]
 
-EPS = float(np.finfo(np.float64).eps)
 # A combination of the samples counts as zero when it is this small relative to what is added up:
 # the accuracy of a vertex of the linear program, some thousand roundings per entry.
 VANISHING = 1e-12
@@ -32,8 +32,9 @@ class Separation:
     def of(cls, signed: Float) -> "Separation":
         """Separate the samples, given in the rows as `y_i x_i`.
 
-        By the linear program `max γ`, `y_i⟨x_i, z⟩ ≥ γ‖x_i‖`, `|z_j| ≤ 1`, on columns of equal
-        size. Its answer is checked by itself: a direction by its margins, weights by their sum.
+        By the linear program `max γ`, `y_i⟨x_i, z⟩ ≥ γ`, `|z_j| ≤ 1`, on equilibrated rows and
+        columns. Its answer is checked by itself: a direction by its margins, weights by their sum,
+        column by column.
 
         Raises
         ------
@@ -41,11 +42,8 @@ class Separation:
             With weights `μ ≥ 0` for which `Σ μ_i y_i x_i = 0`: no direction has all products with
             the `y_i x_i` positive, since these products would add up to zero.
         """
-        sizes = np.abs(signed).max(axis=0)
-        sizes[sizes == 0] = 1.0
-        lengths = np.linalg.norm(signed / sizes, axis=1)
-        lengths[lengths == 0] = 1.0
-        rows = signed / sizes / lengths[:, None]
+        by_row, by_column = equilibrate(signed)
+        rows = by_row[:, None] * signed * by_column
         m, n = rows.shape
         found = linprog(
             np.append(np.zeros(n), -1.0),
@@ -64,12 +62,13 @@ class Separation:
         for scaled in (found.x[:n], equal):
             bound = (n + 2) * EPS * (np.abs(rows) @ np.abs(scaled))
             if (rows @ scaled > bound).all():
-                direction = scaled / sizes
+                direction = scaled * by_column
                 direction /= float(np.linalg.norm(direction))
                 return cls(read_only(direction), float((signed @ direction).min()))
         weights /= float(weights.sum()) or 1.0
-        left = float(np.abs(weights @ rows).max())
-        raise _refusal(weights / lengths, left)
+        terms = weights @ np.abs(rows)
+        left = float((np.abs(weights @ rows) / np.where(terms > 0, terms, 1.0)).max())
+        raise _refusal(weights * by_row, left)
 
 
 def _refusal(weights: Float, left: float) -> NotSeparable:
