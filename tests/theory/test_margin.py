@@ -224,9 +224,17 @@ class TestCertificate:
     def test_every_condition_can_fail(self):
         assert max(self.certificate([0.0, 0.5], [0.5, 0.0]).values()) == 0.0
         assert self.certificate([0.0, 0.4], [0.5, 0.0])["margins"] == pytest.approx(0.2 / 1.8)
-        assert self.certificate([0.0, 0.5], [0.5, -0.1])["multipliers"] == pytest.approx(0.2)
+        # The second sample pulls with 0.3 at the second feature, the first with 1.
+        off = self.certificate([0.0, 0.5], [0.5, -0.1])
+        assert off["multipliers"] == pytest.approx(0.3 / 1.3)
+        # With a multiplier, its margin of 1.5 is one that is missed.
+        off = self.certificate([0.0, 0.5], [0.5, 0.1])
+        assert off["complementarity"] == pytest.approx(0.5 / 2.5)
+        assert off["missed targets"] == pytest.approx(0.3 / 1.3)
+        assert self.certificate([0.0, 0.4], [0.5, 0.0])["missed targets"] == pytest.approx(0.2)
         assert self.certificate([0.0, 0.5], [0.6, 0.0])["dual feasibility"] == pytest.approx(0.2)
-        assert self.certificate([0.5, 0.25], [0.5, 0.0])["stationarity"] == pytest.approx(0.5)
+        # The first feature should be zero; it contributes 0.5 of 1 + 0.5 + 0.5 to a margin.
+        assert self.certificate([0.5, 0.25], [0.5, 0.0])["stationarity"] == pytest.approx(0.25)
         assert self.certificate([0.0, 1.0], [0.5, 0.0])["duality gap"] == pytest.approx(0.5)
 
     def test_a_turned_direction_is_seen_to_first_order(self):

@@ -1,5 +1,6 @@
 """Max-margin problems: `min Σ_g w_g‖ρ_g‖` with all margins at least 1, solved and certified."""
 
+from limitpoint.theory.margin.accuracy import coef_errors
 from limitpoint.theory.margin.certificate import certify_margins
 from limitpoint.theory.margin.limit import margin_limit
 from limitpoint.theory.margin.problem import MarginProblem, MarginSolution
@@ -23,6 +24,7 @@ __all__ = [
     "MarginSpace",
     "Transformed",
     "certify_margins",
+    "coef_errors",
     "is_unique",
     "margin_limit",
     "solve_margins",

@@ -1,9 +1,13 @@
 """How fast the direction of a two-layer flow approaches the solution of its margin problem."""
 
+from dataclasses import replace
+
 import cvxpy as cp
 import numpy as np
 from scipy.linalg import null_space
 
+from limitpoint.arrays import Float
+from limitpoint.linalg import equilibrate
 from limitpoint.theory.margin.problem import MarginProblem, MarginSolution
 from limitpoint.theory.margin.uniqueness import TIED, Face
 
@@ -31,7 +35,7 @@ def approach(problem: MarginProblem, solution: MarginSolution) -> float:
     kept = face.used[problem.group_of]
     same = problem.group_of[kept]
     metric = np.sqrt((face.norms / problem.weights)[same])
-    free = null_space(problem.rows[np.ix_(face.forced, kept)] * metric, rcond=TIED)
+    free = _free(problem.rows[np.ix_(face.forced, kept)], metric)
     if free.shape[1] == 0:
         return float(np.clip(slowest, 0.0, 1.0))
     units = solution.coordinates[kept] / face.norms[same]
@@ -41,11 +45,20 @@ def approach(problem: MarginProblem, solution: MarginSolution) -> float:
     return float(np.clip(min(slowest, turning), 0.0, 1.0))
 
 
+def _free(rows: Float, metric: Float) -> Float:
+    """Orthonormal columns, in the metric, that change no margin; rank is after equilibration."""
+    by_row, by_column = equilibrate(rows)
+    free = null_space(by_row[:, None] * rows * by_column, rcond=TIED)
+    basis, _ = np.linalg.qr((by_column / metric)[:, None] * free)
+    return np.asarray(basis)
+
+
 def _least_shares(problem: MarginProblem, solution: MarginSolution, face: Face) -> MarginSolution:
     """The optimal multipliers with the smallest largest share of an inactive group."""
     samples = face.forced | face.tight
-    size = float(solution.multipliers.sum())
-    rows = problem.rows[samples] * size  # so that the multipliers are of order 1
+    # In units in which a multiplier of 1 alone makes some pull as large as it may be.
+    units = (problem.row_norms / problem.weights).max(axis=1)[samples]
+    rows = problem.rows[samples] / units[:, None]
     used = face.used[problem.group_of]
     multipliers = cp.Variable(rows.shape[0], nonneg=True)
     largest = cp.Variable()
@@ -64,5 +77,5 @@ def _least_shares(problem: MarginProblem, solution: MarginSolution, face: Face) 
     if multipliers.value is None:  # pragma: no cover - as above
         return solution
     chosen = np.zeros_like(solution.multipliers)
-    chosen[samples] = size * np.maximum(multipliers.value, 0.0)
-    return MarginSolution(solution.coordinates, chosen, solution.iterations)
+    chosen[samples] = np.maximum(multipliers.value, 0.0) / units
+    return replace(solution, multipliers=chosen, corrections=np.zeros_like(chosen))

@@ -6,7 +6,8 @@ from limitpoint.problem import Problem
 from limitpoint.status import Status
 from limitpoint.theory.atlas import Theorem
 from limitpoint.theory.limit import Limit
-from limitpoint.theory.margin.certificate import certify_margins
+from limitpoint.theory.margin.accuracy import coef_errors
+from limitpoint.theory.margin.certificate import certify_margins, hides_margins
 from limitpoint.theory.margin.problem import MarginProblem, MarginSolution
 from limitpoint.theory.margin.solve import solve_margins
 from limitpoint.theory.margin.spaces import MarginSpace
@@ -22,16 +23,30 @@ Exponent = Callable[[MarginProblem, MarginSolution], float]
 def margin_limit(problem: Problem, theorem: Theorem, space: MarginSpace, rate: Exponent) -> Limit:
     """The solution of `min Σ_g w_g‖ρ_g‖` with margins at least 1, certified.
 
-    The status is DEGENERATE where other coefficients have the same norm and margins.
+    The status is DEGENERATE where other coefficients have the same norm and margins, DATA_HIDDEN
+    where the terms of some margin cancel to what float64 does not hold.
     """
     task = problem.classification
     margins = space.problem(task.signed)
     found = solve_margins(margins)
     coef = space.coef(found.coordinates)
-    certificate = certify_margins(task, space, coef, found.coordinates, found.multipliers)
-    status = Status.NOT_CERTIFIED
-    if certificate.ok:
-        status = Status.CONVERGED if is_unique(margins, found) else Status.DEGENERATE
+    unique = is_unique(margins, found)
+    errors = None
+    if unique:
+        errors = coef_errors(margins, found, space.coef) + space.coef_rounding(found.coordinates)
+    certificate = certify_margins(
+        task,
+        space,
+        coef,
+        found.coordinates,
+        found.multipliers,
+        found.corrections,
+        errors,
+    )
+    status = Status.CONVERGED if unique else Status.DEGENERATE
+    if not certificate.ok:
+        hidden = hides_margins(task, coef)
+        status = Status.DATA_HIDDEN if hidden else Status.NOT_CERTIFIED
     dual = task.y * found.multipliers
     return limit_at(
         coef,

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import linprog, nnls
 
 from limitpoint.arrays import Float
+from limitpoint.theory.margin.dual_simplex import dual_simplex
 from limitpoint.theory.margin.polish import polish
 from limitpoint.theory.margin.problem import MarginProblem, MarginSolution
 
@@ -17,7 +18,7 @@ __all__ = ["solve_margins"]
 HIGHS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 # Once polished, solutions are as good as rounding lets them be. If not, the solver is asked again,
 # in a unit in which the first answer is 1, and for cones with other goals than Clarabel's 1e-8, at
-# several times the cost.
+# several times the cost; and for linear programs by a method without tolerances.
 POLISHED = 1e-11
 TIGHT = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
 
@@ -27,25 +28,24 @@ def solve_margins(problem: MarginProblem) -> MarginSolution:
 
     A linear program (HiGHS) for groups of one, Lawson and Hanson's least-distance programming for
     one group, second-order cones (Clarabel) for the rest. All of them are then polished by a
-    semismooth Newton method, to the rounding of the data.
+    semismooth Newton method, to the rounding of the data. Samples and groups are equilibrated.
     """
-    if len(problem.sizes) == 1 and problem.rows.shape[1] > len(problem.rows):
-        # The norm is that of any rotation, and one of them leaves as few coordinates as samples.
-        basis, triangle = np.linalg.qr(problem.rows.T)
-        small = replace(problem, rows=triangle.T, sizes=np.array([len(triangle)]))
-        less = solve_margins(small)
-        return MarginSolution(basis @ less.coordinates, less.multipliers, less.iterations)
-    # Samples of length 1, and coordinates in a unit in which the answer is of order 1.
-    lengths = np.linalg.norm(problem.rows, axis=1)
-    unit = float((lengths / problem.floors).min())
-    if len(problem.sizes) > 1:
-        # A bound on the value, within √n of it, from the solution of least norm: cheap.
-        one = replace(problem, sizes=np.array([problem.rows.shape[1]]), weights=np.ones(1))
-        unit = 1 / (problem.value(solve_margins(one).coordinates) or 1 / unit)
-    rows = problem.rows / lengths[:, None]
-    found, least = MarginSolution(np.zeros(problem.rows.shape[1]), np.zeros(len(rows)), 0), np.inf
+    less = problem.reduced()
+    if less is not None:
+        small, basis = less
+        found = solve_margins(small)
+        return replace(found, coordinates=basis @ found.coordinates)
+    units = problem.equilibrated()
+    return units.outside(_solve(units.problem))
+
+
+def _solve(problem: MarginProblem) -> MarginSolution:
+    """The same of an equilibrated problem, in units in which floors and weights are at most 1."""
+    n, m = problem.rows.shape[1], len(problem.rows)
+    found, least = MarginSolution(np.zeros(n), np.zeros(m), np.zeros(m), 0), np.inf
+    unit, heaviest = 1.0 / float(problem.floors.max()), float(problem.weights.max())
     for goals in ({}, TIGHT):
-        scaled = replace(problem, rows=rows, floors=unit * problem.floors / lengths)
+        scaled = replace(problem, floors=unit * problem.floors, weights=problem.weights / heaviest)
         coordinates, multipliers = _first(scaled, goals)
         value = scaled.value(coordinates)
         if np.isfinite(value) and value > 0:
@@ -53,20 +53,26 @@ def solve_margins(problem: MarginProblem) -> MarginSolution:
             scaled = replace(scaled, floors=scaled.floors / value)
         polished, residual = polish(scaled, coordinates, multipliers)
         if residual < least:
-            found, least = _unscaled(polished, unit, lengths), residual
+            found, least = _in_units(polished, 1.0 / unit, heaviest), residual
         if least <= POLISHED:
             break
     return found
 
 
-def _unscaled(found: MarginSolution, unit: float, lengths: Float) -> MarginSolution:
-    return MarginSolution(found.coordinates / unit, found.multipliers / lengths, found.iterations)
+def _in_units(found: MarginSolution, length: float, weight: float) -> MarginSolution:
+    return replace(
+        found,
+        coordinates=length * found.coordinates,
+        multipliers=weight * found.multipliers,
+        corrections=weight * found.corrections,
+    )
 
 
 def _first(problem: MarginProblem, goals: dict[str, float]) -> tuple[Float, Float]:
-    """Coordinates and multipliers by a solver, whose goals count for cones only."""
+    """Coordinates and multipliers by a solver; with goals, by one that takes longer."""
     if (problem.sizes == 1).all():
-        return _linear_program(problem)
+        found = dual_simplex(problem) if goals else None
+        return _linear_program(problem) if found is None else found
     return _least_distance(problem) if len(problem.sizes) == 1 else _cones(problem, goals)
 
 

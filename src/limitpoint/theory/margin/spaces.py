@@ -7,9 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
+from limitpoint.linalg import EPS
 from limitpoint.theory.margin.problem import Integers, MarginProblem
 
 __all__ = ["Coordinates", "Euclidean", "Fourier", "MarginSpace", "Transformed"]
+
+# A fast Fourier transform rounds by this many eps of the vector's length for every halving of it.
+TRANSFORM_ROUNDING = 4.0
+# A sum of n products rounds by n eps of the sum of their moduli, at most; as much again for sums in
+# which products have been added up before.
+PRODUCT_ROUNDING = 2.0
 
 Parts = NDArray[np.float64] | NDArray[np.complex128]
 
@@ -36,6 +43,14 @@ class MarginSpace(ABC):
     @abstractmethod
     def primal_parts(self, coef: Float, coordinates: Float) -> Parts:
         """The parts of a solution; the norm is the sum of theirs. They may be complex."""
+
+    def parts_rounding(self, coef: Float) -> float:
+        """What a primal part is off by rounding; nothing where no transform is needed."""
+        return 0.0
+
+    def coef_rounding(self, coordinates: Float) -> Float:
+        """What coefficients are off by rounding; nothing where no transform is needed."""
+        return np.zeros_like(coordinates)
 
     @abstractmethod
     def dual_parts(self, clocks: Float) -> Parts:
@@ -107,7 +122,8 @@ class Fourier(MarginSpace):
     def problem(self, signed: Float) -> MarginProblem:
         """On the transformed samples."""
         sizes = self._sizes()
-        return MarginProblem.of(self.coordinates(signed), sizes, np.sqrt(sizes))
+        rounding = self._rounding(signed)[:, None]
+        return MarginProblem.of(self.coordinates(signed), sizes, np.sqrt(sizes), rounding)
 
     def coef(self, coordinates: Float) -> Float:
         """The inverse transform; the coordinates are the last axis."""
@@ -129,6 +145,14 @@ class Fourier(MarginSpace):
         coordinates[..., starts[paired] + 1] = np.sqrt(2) * spectrum.imag[..., paired]
         return coordinates
 
+    def coef_rounding(self, coordinates: Float) -> Float:
+        """That of a transform."""
+        return np.full(self.n, float(self._rounding(coordinates)))
+
+    def parts_rounding(self, coef: Float) -> float:
+        """That of a transform there and back."""
+        return 2 * float(self._rounding(coef))
+
     def primal_parts(self, coef: Float, coordinates: Float) -> Parts:
         """All n complex entries of Fβ."""
         return np.fft.fft(coef, norm="ortho")[:, None]
@@ -136,6 +160,14 @@ class Fourier(MarginSpace):
     def dual_parts(self, clocks: Float) -> Parts:
         """All n complex entries of the clocks' transform."""
         return np.fft.fft(clocks, norm="ortho")[:, None]
+
+    def _rounding(self, vectors: Float) -> Float:
+        """Of each entry of the transforms of vectors, which are the last axis."""
+        # The largest entry is taken out, so that squares neither overflow nor vanish.
+        largest = float(np.abs(vectors).max()) or 1.0
+        lengths = largest * np.linalg.norm(vectors / largest, axis=-1)
+        rounding: Float = TRANSFORM_ROUNDING * EPS * (1.0 + np.log2(self.n)) * lengths
+        return rounding
 
     def _sizes(self) -> Integers:
         """One for the frequencies 0 and n/2, two for the others."""
@@ -156,8 +188,10 @@ class Transformed(MarginSpace):
 
     def problem(self, signed: Float) -> MarginProblem:
         """On the samples `S x_i`."""
-        r = len(self.S)
-        return MarginProblem.of(signed @ self.S.T, np.ones(r, dtype=np.int64), np.ones(r))
+        r, n = self.S.shape
+        rounding = PRODUCT_ROUNDING * n * EPS * (np.abs(signed) @ np.abs(self.S.T))
+        sizes = np.ones(r, dtype=np.int64)
+        return MarginProblem.of(signed @ self.S.T, sizes, np.ones(r), rounding)
 
     def coef(self, coordinates: Float) -> Float:
         """`Sᵀρ`."""
@@ -166,6 +200,11 @@ class Transformed(MarginSpace):
     def coordinates(self, coef: Float) -> Float:
         """`S^{−T}β`; S must be square."""
         return np.asarray(np.linalg.solve(self.S.T, coef), dtype=np.float64)
+
+    def coef_rounding(self, coordinates: Float) -> Float:
+        """That of sums of products."""
+        rounding: Float = np.abs(coordinates) @ np.abs(self.S)
+        return PRODUCT_ROUNDING * len(self.S) * EPS * rounding
 
     def primal_parts(self, coef: Float, coordinates: Float) -> Parts:
         """Each coordinate."""
