@@ -660,7 +660,7 @@ def test_arguments_of_the_wrong_kind_are_named():
         lp.Problem(network, init, None)
     with pytest.raises(LimitpointError, match="optimiser must be an optimiser"):
         lp.train(problem, 0.01, 10)
-    with pytest.raises(LimitpointError, match=r"space must be SampleSpace\(\) or ParameterSpace"):
+    with pytest.raises(LimitpointError, match=r"space must be SampleSpace\(\), ParameterSpace"):
         lp.flow(problem, space="sample")
 
 

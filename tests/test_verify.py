@@ -3,6 +3,7 @@
 import dataclasses
 import importlib
 import json
+import re
 
 import numpy as np
 import pytest
@@ -17,12 +18,17 @@ from tests.theory.problems import (
 
 import limitpoint as lp
 
-# `lp.verify` is the function; its module is needed to replace what it imported.
-VERIFY_MODULE = importlib.import_module("limitpoint.verify")
+# Where `verify` takes prediction and dynamics from, to put wrong ones in their place.
+ENGINES = importlib.import_module("limitpoint.verify.engines")
 
 
 def failing(verdict):
     return [check.name for check in verdict.checks if not check.passed]
+
+
+def kinds(names):
+    """The checks without the scale at which they were made."""
+    return {re.sub(r" at scale [^:]*", "", name) for name in names}
 
 
 class TestPasses:
@@ -32,11 +38,19 @@ class TestPasses:
         problem = gaussian_problem(8, 20, zero_last=zero_last, log_scale=log_scale)
         verdict = lp.verify(problem)
         assert failing(verdict) == []
+        assert verdict.outcome is lp.Outcome.PASSED
         assert verdict.passed
-        assert len(verdict.flows) == 2
         assert verdict.training is None
-        assert all("plateaus" in note for note in verdict.notes)
+        chained = [note for note in verdict.notes if "plateaus" not in note]
+        if log_scale > -300.0:
+            assert chained == []
+            assert [run.kind.split()[-2] for run in verdict.flows] == ["sample", "parameter"]
+        else:
+            own = "1e-300" if log_scale > -700 else r"10\^-1000"
+            assert re.match(rf"The parameters .* at scale 1e-1(4|5)\d, not at {own}: ", chained[0])
+            assert len(verdict.flows) == 4
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(2))
     @pytest.mark.parametrize("log_scale", LOG_SCALES.values(), ids=LOG_SCALES.keys())
     def test_on_other_draws(self, log_scale, seed):
@@ -112,7 +126,7 @@ class TestFails:
             limit = lp.predict(problem)
             return dataclasses.replace(limit, **change(limit))
 
-        monkeypatch.setattr(VERIFY_MODULE, "predict", predict)
+        monkeypatch.setattr(ENGINES, "predict", predict)
 
     def test_a_prediction_off_by_a_percent(self, monkeypatch, problem):
         self.predict_wrongly(monkeypatch, lambda limit: {"coef": 1.01 * limit.coef})
@@ -130,9 +144,10 @@ class TestFails:
             return {"coef": limit.coef + 0.01 * np.linalg.norm(limit.coef) * null}
 
         self.predict_wrongly(monkeypatch, aside)
-        verdict = lp.verify(problem)
-        assert "sample flow: distance" in failing(verdict)
-        assert "parameter flow: distance" in failing(verdict)
+        found = kinds(failing(lp.verify(problem)))
+        assert {"sample flow: distance", "parameter flow: distance"} <= found
+        if log_scale < -300.0:
+            assert "logarithmic flow: distance" in found
 
     def test_a_prediction_off_by_a_percent_is_seen_by_training_too(self, monkeypatch, problem):
         null = np.linalg.svd(problem.task.X)[2][4]
@@ -150,8 +165,10 @@ class TestFails:
 
     def test_training_that_is_not_finished(self, problem):
         verdict = lp.verify(problem, training=lp.GD(1e-3), steps=10)
+        assert verdict.outcome is lp.Outcome.INCONCLUSIVE
         assert not verdict.passed
-        assert "training: misfit" in failing(verdict)
+        assert failing(verdict) == ["training: misfit"]
+        assert "stopped" in repr(verdict)
         assert "reached end" in repr(verdict)
 
     def test_training_whose_invariants_are_lost_to_rounding(self):
@@ -168,33 +185,37 @@ class TestFails:
 
     def test_training_that_diverged(self, problem):
         verdict = lp.verify(problem, training=lp.GD(10.0), steps=1000)
-        assert not verdict.passed
+        assert verdict.outcome is lp.Outcome.FAILED
         assert verdict.training.status is lp.Status.DIVERGED
 
     def test_a_flow_that_did_not_arrive(self, monkeypatch, problem):
         def stopped(problem, space):
             return lp.flow(problem, t_end=0.1, space=space)
 
-        monkeypatch.setattr(VERIFY_MODULE, "flow", stopped)
+        monkeypatch.setattr(ENGINES, "flow", stopped)
         verdict = lp.verify(problem)
-        assert "sample flow: misfit" in failing(verdict)
-        assert "parameter flow: misfit" in failing(verdict)
+        assert verdict.outcome is lp.Outcome.INCONCLUSIVE
+        assert set(failing(verdict)) == {"sample flow: misfit", "logarithmic flow: misfit"}
+        assert "their flow did not arrive (reached end)" in verdict.missing[0]
 
     def test_a_bound_that_is_broken(self, monkeypatch, problem):
         def halved(problem, times):
             return 0.5 * lp.convergence_bound(problem, times)
 
-        monkeypatch.setattr(VERIFY_MODULE, "convergence_bound", halved)
+        monkeypatch.setattr(ENGINES, "convergence_bound", halved)
         assert failing(lp.verify(problem)) == ["loss above labarriere's bound"]
 
     def test_conserved_quantities_that_move(self, monkeypatch, problem):
-        def leaking(network, trajectory):
-            found = lp.drift(network, trajectory)
-            return dataclasses.replace(found, moved=found.moved + 1e-3 * found.size)
+        """The first layer off by a percent from the middle of the run on."""
 
-        monkeypatch.setattr(
-            importlib.import_module("limitpoint.verify.conserved"), "drift", leaking
-        )
+        def leaking(problem, **how):
+            run = lp.flow(problem, **how)
+            layer = np.array(run.layers[0])
+            layer[len(layer) // 2 :] *= 1.01
+            moved = run.data.assign(layer_0=(run.data["layer_0"].dims, layer))
+            return dataclasses.replace(run, data=moved)
+
+        monkeypatch.setattr(ENGINES, "flow", leaking)
         assert failing(lp.verify(problem)) == ["parameter flow: invariant drift"]
 
 

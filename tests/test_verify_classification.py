@@ -61,7 +61,7 @@ def test_a_wrong_direction_is_told(name, angle, monkeypatch):
     right = lp.predict(problem)
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     wrong = dataclasses.replace(right, coef=turn @ right.coef)
-    module = sys.modules["limitpoint.verify.classification"]
+    module = sys.modules["limitpoint.verify.engines"]
     monkeypatch.setattr(module, "predict", lambda problem: wrong)
     failed = [check.name for check in lp.verify(problem).checks if not check.passed]
     assert failed[0] == "direction: distance at its end"
@@ -72,7 +72,7 @@ def test_a_wrong_exponent_is_told(monkeypatch):
     problem = problem_of(NETWORKS["dense"])
     right = lp.predict(problem)
     wrong = dataclasses.replace(right, rate=right.rate + 0.3)
-    module = sys.modules["limitpoint.verify.classification"]
+    module = sys.modules["limitpoint.verify.engines"]
     monkeypatch.setattr(module, "predict", lambda problem: wrong)
     failed = [check.name for check in lp.verify(problem).checks if not check.passed]
     assert failed == [f"direction: exponent behind {right.rate + 0.3:.3g}"]
@@ -110,7 +110,7 @@ def test_directions_far_from_their_limit_at_any_margin_of_float64(name, monkeypa
     assert np.linalg.norm(run.directions[-1] - limit.direction) > far
     # Where the flow is at margin 1e8 is taken for its limit.
     wrong = dataclasses.replace(limit, coef=run.directions[-1])
-    module = sys.modules["limitpoint.verify.classification"]
+    module = sys.modules["limitpoint.verify.engines"]
     monkeypatch.setattr(module, "predict", lambda problem: wrong)
     failed = [check.name for check in lp.verify(problem).checks if not check.passed]
     assert "direction: distance at its end" in failed

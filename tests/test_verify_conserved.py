@@ -59,5 +59,5 @@ def test_a_network_without_conserved_quantities():
     run = lp.flow(
         lp.Problem(network, lp.Init([[[1.0, 0.5]]]), lp.Regression([[1.0]], [1.0])), t_end=0.1
     )
-    check = drift_check("drift", network, run, ERROR, "reason")
-    assert (check.measured, check.tolerance, check.reason) == (0.0, ERROR, "reason")
+    # A check that nothing could fail is none.
+    assert drift_check("drift", network, run, ERROR, "reason") is None

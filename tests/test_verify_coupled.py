@@ -10,8 +10,8 @@ from tests.oracles import radial_flow as oracle
 import limitpoint as lp
 from limitpoint.sensitivity import sensitivity_of
 
-# The package exports the function under the module's name.
-module = importlib.import_module("limitpoint.verify")
+# Where `verify` takes prediction and dynamics from.
+module = importlib.import_module("limitpoint.verify.engines")
 
 X, Y = oracle.sparse_data(3, 6, 2, seed=5)
 TASK = lp.Regression(X, Y)

@@ -12,9 +12,8 @@ from tests.oracles import two_layer_flow as oracle
 import limitpoint as lp
 from limitpoint.errors import InitError, NoTheoremApplies, ScaleNotRepresentable
 
-# The package exports the functions under the modules' names.
-module = importlib.import_module("limitpoint.verify")
-checks_module = importlib.import_module("limitpoint.verify.two_layers")
+# Where `verify` takes prediction and dynamics from.
+module = importlib.import_module("limitpoint.verify.engines")
 
 OWN_CHECKS = {
     "parameter flow: W₁W₁ᵀ",
@@ -249,29 +248,40 @@ class TestFails:
         assert lp.predict(problem).layers is not limit.layers
 
     def test_a_bound_that_is_broken(self, case, monkeypatch):
-        real = checks_module.two_layer_bounds
+        real = module.two_layer_bounds
 
         def halved(problem, times):
             return {name: 0.5 * bound for name, bound in real(problem, times).items()}
 
-        monkeypatch.setattr(checks_module, "two_layer_bounds", halved)
+        monkeypatch.setattr(module, "two_layer_bounds", halved)
         assert case[3]() == {"loss above the bound of varre2023.lemmaC.6"}
 
     def test_conserved_quantities_that_move(self, case, monkeypatch):
-        def leaking(network, trajectory):
-            found = lp.drift(network, trajectory)
-            return dataclasses.replace(found, moved=found.moved + 1e-3 * found.size)
+        """The second layer off by a percent in the middle of the run."""
+        real = module.flow
 
-        monkeypatch.setattr(
-            importlib.import_module("limitpoint.verify.conserved"), "drift", leaking
-        )
-        assert case[3]() == {"parameter flow: invariant drift"}
+        def leaking(problem, space):
+            run = real(problem, space)
+            layer = np.array(run.layers[1])
+            layer[len(layer) // 2 : -1] *= 1.01
+            moved = run.data.assign(layer_1=(run.data["layer_1"].dims, layer))
+            return dataclasses.replace(run, data=moved)
+
+        monkeypatch.setattr(module, "flow", leaking)
+        found = case[3]()
+        assert "parameter flow: invariant drift" in found
+        assert found <= {
+            "parameter flow: invariant drift",
+            "parameter flow: singular values of the layers",
+        }
 
     def test_flows_that_did_not_arrive(self, monkeypatch):
         problem, _, _ = known("generic")
         short = lp.flow(problem, t_end=0.5)
         monkeypatch.setattr(module, "flow", lambda problem, space: short)
-        assert {"sample flow: misfit", "parameter flow: misfit"} <= failed(lp.verify(problem))
+        verdict = lp.verify(problem)
+        assert {"sample flow: misfit", "parameter flow: misfit"} <= failed(verdict)
+        assert "their flow did not arrive" in verdict.missing[0]
 
     def test_training_that_is_not_finished(self):
         problem = orthogonal(*oracle.data(3, 4, 2, 0), 5, gamma=0.1)

@@ -12,6 +12,7 @@ from limitpoint.dynamics import (
     Distance,
     LabelNoise,
     LabelNoiseModel,
+    LogCoordinates,
     NoiseProcess,
     NoiseTerm,
     NormalisedTime,
@@ -83,7 +84,7 @@ from limitpoint.theory import (
     stationarity,
     theorems,
 )
-from limitpoint.verify import Check, Verdict, verify
+from limitpoint.verify import Check, Outcome, Verdict, verify
 
 __version__ = "0.1.0"
 
@@ -108,6 +109,7 @@ __all__ = [
     "LabelNoiseModel",
     "Limit",
     "LimitPath",
+    "LogCoordinates",
     "MatrixProduct",
     "MatrixSensing",
     "NoiseProcess",
@@ -115,6 +117,7 @@ __all__ = [
     "NormalisedTime",
     "Optimiser",
     "OrthogonalTensor",
+    "Outcome",
     "Paired",
     "ParameterSpace",
     "Paths",

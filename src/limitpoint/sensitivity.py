@@ -54,6 +54,8 @@ class Sensitivity(ABC):
         self.size = float(np.linalg.norm(limit.coef)) or 1.0
         self.gauge = gauge
         self._range, self._target = gauge.basis, gauge.target
+        # That of the diagonal network within, where there is one.
+        self.within: Sensitivity = self
 
     def distance(self, coef: Float) -> float:
         """Distance from the limit, relative to its norm."""
@@ -72,6 +74,20 @@ class Sensitivity(ABC):
         )
         moved = float(np.linalg.norm(gain @ misfit)) + relative * float(np.linalg.norm(spread))
         return SAFETY * moved / self.size
+
+    def moves(self, coef: Float, map_error: float = 0.0) -> Float:
+        """Distance of every coefficient from its limit that the run's own errors explain."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            misfit = self._target - self._range.T @ (self._task.X @ coef)
+        if not np.isfinite(misfit).all():
+            return np.zeros_like(self._terms)  # nothing explains a run that diverged
+        gain = self._gain(coef)
+        spread = self._terms + np.abs(gain) @ np.abs(self._range.T @ self._task.X) @ self._terms
+        relative = max(
+            map_error, self.limit.certificate.tolerance, EPS * (1.0 + self.longest_growth)
+        )
+        moves: Float = np.abs(gain @ misfit) + relative * spread
+        return moves
 
     def misfit(self, coef: Float) -> float:
         """Distance of the fit from the best that can be reached, as a run measures it."""
@@ -227,6 +243,7 @@ class _Reduced(Sensitivity):
         self._moduli = np.abs(self._form.outer_coefs(np.eye(len(inner.coef))))
         terms = np.abs(inner.coef) @ self._moduli
         super().__init__(reduction.problem, limit, self._within.gauge, terms)
+        self.within = self._within
         self.longest_growth = self._within.longest_growth
 
     def _noise(self) -> Float:

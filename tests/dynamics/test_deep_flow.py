@@ -1,6 +1,7 @@
 """Deep networks at small and tiny scale: plateaus, saddle times and dormant coefficients."""
 
 import importlib
+import re
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import limitpoint as lp
 from limitpoint.dynamics.growth_pace import GrowthPace
 
-PARAMETER_FLOW = importlib.import_module("limitpoint.dynamics.parameter_flow")
+LOG_FLOW = importlib.import_module("limitpoint.dynamics.log_flow")
 
 
 def problem(depth, scale, seed, network=None):
@@ -116,9 +117,12 @@ def test_depth_six_at_a_time_unit_of_1e48():
 
 
 def test_verify_passes_and_says_nothing_of_a_sample_flow_it_cannot_run():
+    """By the chain: the layers at the smallest scale that is held, their logarithms at both."""
     verdict = lp.verify(problem(3, 1e-30, seed=1))
     assert verdict.passed
-    assert len(verdict.flows) == 1
+    assert len(verdict.flows) == 3
+    held = re.search(r"integrated at scale (\S+), not at 1e-30", " ".join(verdict.notes))
+    assert 1e-9 <= float(held[1]) <= 1e-3
     assert any(check.name.startswith("saddle") for check in verdict.checks)
 
 
@@ -127,9 +131,11 @@ def test_sample_and_parameter_space_agree_where_clocks_are_resolved():
     times = np.array([1.0, 5.0, 20.0, 50.0])
     sample = lp.flow(given, times=times, space=lp.SampleSpace())
     parameter = lp.flow(given, times=times, space=lp.ParameterSpace())
+    logs = lp.flow(given, times=times, space=lp.LogCoordinates())
     # 100 times the integrators' tolerance 1e-10.
     np.testing.assert_allclose(sample.coefs, parameter.coefs, rtol=0, atol=1e-8)
-    np.testing.assert_allclose(sample.duals, parameter.duals, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(sample.coefs, logs.coefs, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(sample.duals, logs.duals, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.slow
@@ -147,7 +153,7 @@ def test_by_its_own_pace_a_flow_takes_no_longer_at_tinier_scales(network, scale)
     """In time the first did not end in 100 s, the last in 40; oracle: path and limit."""
     given = problem(None, scale, seed=1, network=network)
     limit, path = lp.predict(given), lp.saddles(given)
-    run = lp.flow(given, space=lp.ParameterSpace(max_steps=20_000))  # in time, more than 100 000
+    run = lp.flow(given, space=lp.LogCoordinates(max_steps=20_000))  # in time, more than 100 000
     assert run.status is lp.Status.CONVERGED
     # The flow stops at a misfit of 1e-10; the sensitivity here is below 100.
     np.testing.assert_allclose(run.coef, limit.coef, rtol=0, atol=1e-8)
@@ -202,8 +208,8 @@ def test_by_their_own_pace_flows_are_where_they_are_in_sample_space(network, mon
     given = problem(None, 0.3, seed=1, network=network)
     times = np.array([0.0, 0.1, 1.0, 5.0, 20.0, 200.0])
     sample = lp.flow(given, times=times, space=lp.SampleSpace())
-    monkeypatch.setattr(PARAMETER_FLOW, "FAR_APART", -np.inf)
-    paced = lp.flow(given, times=times, space=lp.ParameterSpace())
+    monkeypatch.setattr(LOG_FLOW, "FAR_APART", -np.inf)
+    paced = lp.flow(given, times=times, space=lp.LogCoordinates())
     # 100 times the integrators' tolerance 1e-10.
     np.testing.assert_allclose(paced.coefs, sample.coefs, rtol=0, atol=1e-8)
     np.testing.assert_allclose(paced.duals, sample.duals, rtol=1e-8, atol=1e-8)
@@ -229,14 +235,14 @@ def test_the_jacobian_of_the_pace_is_its_derivative(network, held):
     np.testing.assert_allclose(found, np.array(columns).T, rtol=0, atol=1e-8 * max(1.0, size))
 
 
-def test_data_far_above_the_start_are_followed_in_parameter_space():
+def test_data_far_above_the_start_are_followed_in_logarithms():
     """Next to a pole clocks hold coefficients of 1e12 to a few digits, at any scale."""
     rng = np.random.default_rng(5)
     task = lp.Regression(rng.standard_normal((3, 6)), 1e12 * rng.standard_normal(3))
     network = lp.SignedPower(6)
     problem = lp.Problem(network, lp.Init.random(network, task, scale=0.5, seed=1), task)
     run, limit = lp.flow(problem), lp.predict(problem)
-    assert run.kind == "gradient flow in parameter space"
+    assert run.kind == "gradient flow in logarithmic coordinates"
     assert run.status is lp.Status.CONVERGED
     assert np.linalg.norm(run.coef - limit.coef) <= 1e-8 * np.linalg.norm(limit.coef)
     assert lp.verify(problem).passed
@@ -251,7 +257,7 @@ def test_steps_that_stability_holds_back_are_noticed():
     task = lp.Regression(rng.standard_normal((4, 6)), rng.standard_normal(4))
     layers = [rng.choice([-1, 1], 6) * 10 ** rng.uniform(-3.5, 0, 6) for _ in range(5)]
     problem = lp.Problem(lp.Diagonal(5), lp.Init(layers, 1e-6), task)
-    run = lp.flow(problem, space=lp.ParameterSpace(max_steps=20000))
+    run = lp.flow(problem, space=lp.LogCoordinates(max_steps=20000))
     assert run.status is lp.Status.CONVERGED
     limit = lp.predict(problem)
     assert np.linalg.norm(run.coef - limit.coef) <= 1e-8 * np.linalg.norm(limit.coef)

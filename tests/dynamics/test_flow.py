@@ -21,8 +21,8 @@ EPS = np.finfo(np.float64).eps
 RTOL = lp.SampleSpace().rtol
 # Local errors accumulate: a hundred of them (STYLE.md), relative to the size of the solution.
 ACCUMULATED = 100 * RTOL
-SPACES = [lp.SampleSpace(), lp.ParameterSpace()]
-SPACE_IDS = ["sample", "parameter"]
+SPACES = [lp.SampleSpace(), lp.ParameterSpace(), lp.LogCoordinates()]
+SPACE_IDS = ["sample", "parameter", "log"]
 FLOW_LOG_SCALES = {
     **{f"{s:g}": float(np.log(s)) for s in (1.0, 1e-2, 1e-10, 1e-100)},
     "1e-1000": LOG_OF_1E_MINUS_1000,
@@ -50,6 +50,16 @@ def tolerance(problem, coefs, clocks):
 @pytest.fixture(params=SPACES, ids=SPACE_IDS)
 def space(request):
     return request.param
+
+
+def is_held(space, log_scale):
+    """Whether float64 holds parameters as they are, if it is these that are integrated."""
+    return log_scale > LOG_OF_1E_MINUS_1000 or not isinstance(space, lp.ParameterSpace)
+
+
+def check_refused(problem):
+    with pytest.raises(lp.errors.ScaleNotRepresentable, match="cannot be held in float64"):
+        lp.flow(problem, space=lp.ParameterSpace())
 
 
 class TestAgainstBruteForce:
@@ -99,12 +109,16 @@ class TestAgainstBruteForce:
 
 class TestBetweenSpaces:
     @pytest.mark.parametrize("log_scale", FLOW_LOG_SCALES.values(), ids=FLOW_LOG_SCALES.keys())
-    def test_sample_and_parameter_space_agree_along_time(self, log_scale):
+    def test_spaces_agree_along_time(self, log_scale):
         problem = gaussian_problem(5, 12, log_scale=log_scale)
         own = lp.flow(problem)
         # Moments between the integrator's own steps, on the way and at the end.
         times = (own.times[1:] + own.times[:-1])[:: max(1, len(own.times) // 20)] / 2
-        sample, parameter = (lp.flow(problem, times=times, space=space) for space in SPACES)
+        sample, *others = (
+            lp.flow(problem, times=times, space=space)
+            for space in SPACES
+            if is_held(space, log_scale)
+        )
         clocks = np.abs(sample.duals @ problem.task.X)
         # A relative error RTOL per step of clocks up to ξ moves a coefficient by twice that of
         # its slope; slopes are at most twice the largest coefficient, plus the start.
@@ -112,7 +126,8 @@ class TestBetweenSpaces:
         start = np.exp(2 * log_scale) * (a**2 + b**2).max()
         slope = 2 * np.abs(sample.coefs).max() + start
         atol = ACCUMULATED * (1 + clocks.max()) * slope
-        np.testing.assert_allclose(sample.coefs, parameter.coefs, rtol=0, atol=atol)
+        for other in others:
+            np.testing.assert_allclose(sample.coefs, other.coefs, rtol=0, atol=atol)
 
     def test_losses_belong_to_the_coefficients(self, space):
         problem = small_problem()
@@ -139,6 +154,9 @@ class TestEndsAtThePrediction:
     @pytest.mark.parametrize("log_scale", FLOW_LOG_SCALES.values(), ids=FLOW_LOG_SCALES.keys())
     def test_at_any_scale(self, space, log_scale, monkeypatch):
         problem = gaussian_problem(20, 50, log_scale=log_scale)
+        if not is_held(space, log_scale):
+            check_refused(problem)
+            return
         limit = lp.predict(problem)
         counts = count_calls(monkeypatch, ExponentialMap, "evaluate")
         run = lp.flow(problem, space=space)
@@ -167,6 +185,11 @@ class TestEndsAtThePrediction:
 
 class TestSaddles:
     """zhao Eq. (7) at 10^-1000: three plateaus, at the times of Algorithm 1."""
+
+    @pytest.fixture(params=[lp.SampleSpace(), lp.LogCoordinates()], ids=["sample", "log"])
+    def space(self, request):
+        """Those that hold parameters at any scale."""
+        return request.param
 
     log_scale = -2302.6
     saddles = np.array([[0.8, 0, 0, 0], [0, 0, 1.4, 0], [0, 0, 10 / 7, -10 / 49]])
@@ -404,9 +427,14 @@ class TestStatuses:
     def test_sample_space_needs_clocks_that_float64_resolves(self):
         """At depth L a visible coefficient is `s^{L−2}` of a clock from its pole."""
         problem = small_problem(scale=1e-4, depth=3)
-        with pytest.raises(lp.errors.InitError, match=r"does not resolve .*ParameterSpace"):
+        with pytest.raises(lp.errors.InitError, match=r"does not resolve .*LogCoordinates"):
             lp.flow(problem, space=lp.SampleSpace())
-        assert lp.flow(problem).kind == "gradient flow in parameter space"
+        assert lp.flow(problem).kind == "gradient flow in logarithmic coordinates"
+
+    def test_logarithmic_coordinates_are_not_of_every_network(self):
+        with pytest.raises(lp.errors.InitError, match=r"no logarithmic .*space=ParameterSpace"):
+            lp.flow(unmapped_problem(), space=lp.LogCoordinates())
+        assert lp.flow(unmapped_problem(), t_end=0.1).kind == "gradient flow in parameter space"
 
     def test_the_space_follows_the_clocks(self):
         assert lp.flow(small_problem(scale=0.1, depth=3)).kind == "gradient flow in sample space"
@@ -425,6 +453,9 @@ class TestConservation:
     @pytest.mark.parametrize("log_scale", FLOW_LOG_SCALES.values(), ids=FLOW_LOG_SCALES.keys())
     def test_differences_of_squares_stay(self, space, log_scale):
         problem = gaussian_problem(5, 12, log_scale=log_scale)
+        if not is_held(space, log_scale):
+            check_refused(problem)
+            return
         run = lp.flow(problem, space=space)
         clocks = np.abs(lp.predict(problem).clocks).max()
         assert lp.drift(problem.network, run).relative <= ACCUMULATED * (1 + clocks)

@@ -1,6 +1,7 @@
 """The `limitpoint` command.
 
-Exit status: 0 if all went well, 1 if a verdict failed, 2 if the input was bad (one line says how).
+Exit status: 0 if all went well, 1 if a verdict failed, 2 if the input was bad (one line says how),
+3 if a verdict is inconclusive.
 """
 
 import sys

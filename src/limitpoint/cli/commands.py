@@ -192,7 +192,10 @@ def verify_command(
     json_: Json = False,
     plot_: Plot = None,
 ) -> None:
-    """Predict, simulate, and certify that the two agree; exit status 1 if they do not."""
+    """Predict, simulate, and certify that the two agree.
+
+    Exit status 1 if they do not, 3 if something decisive could not be compared.
+    """
     if learning_rate is None and batch_size is not None:
         raise LimitpointError("--batch-size needs --learning-rate: without it nothing is trained")
     training = (

@@ -10,11 +10,21 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 from limitpoint import plot
-from limitpoint.verify import Verdict
+from limitpoint.verify import Outcome, Verdict
 
-__all__ = ["BAD_INPUT", "FAILED", "Json", "Plot", "conclude", "console", "save", "show"]
+__all__ = [
+    "BAD_INPUT",
+    "FAILED",
+    "INCONCLUSIVE",
+    "Json",
+    "Plot",
+    "conclude",
+    "console",
+    "save",
+    "show",
+]
 
-FAILED, BAD_INPUT = 1, 2
+FAILED, BAD_INPUT, INCONCLUSIVE = 1, 2, 3
 console = Console()
 
 
@@ -64,8 +74,10 @@ def save(path: Path | None, draw: Any) -> None:
 
 
 def conclude(verdict: Verdict, as_json: bool, path: Path | None) -> None:
-    """Print a verdict; exit status 1 if it failed."""
+    """Print a verdict; exit status 1 if it failed, 3 if it is inconclusive."""
     show(verdict, as_json)
     save(path, lambda: plot.plot_trajectory(verdict.flows[0], verdict.limit, verdict.training))
-    if not verdict.passed:
+    if verdict.outcome is Outcome.FAILED:
         raise typer.Exit(FAILED)
+    if verdict.outcome is Outcome.INCONCLUSIVE:
+        raise typer.Exit(INCONCLUSIVE)

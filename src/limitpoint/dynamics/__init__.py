@@ -1,7 +1,13 @@
 """Simulate what happens: exact gradient flow, and what a practitioner runs. Never predicts."""
 
 from limitpoint.dynamics.diffusion import Diffusion, Paths, simulate
-from limitpoint.dynamics.flow import NormalisedTime, ParameterSpace, SampleSpace, flow
+from limitpoint.dynamics.flow import (
+    LogCoordinates,
+    NormalisedTime,
+    ParameterSpace,
+    SampleSpace,
+    flow,
+)
 from limitpoint.dynamics.gauge import FitGauge
 from limitpoint.dynamics.invariants import Drift, drift
 from limitpoint.dynamics.label_noise import LabelNoise, LabelNoiseModel
@@ -31,6 +37,7 @@ __all__ = [
     "FitGauge",
     "LabelNoise",
     "LabelNoiseModel",
+    "LogCoordinates",
     "NoiseProcess",
     "NoiseTerm",
     "NormalisedTime",

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limitpoint.arrays import Float, as_float_array, as_number, as_positive, as_whole_number
+from limitpoint.dynamics.log_flow import flow_in_log_coordinates
 from limitpoint.dynamics.normalised_flow import follow_in_normalised_time
 from limitpoint.dynamics.parameter_flow import flow_in_parameter_space
 from limitpoint.dynamics.radial_flow import flow_in_row_space, safe_radial_map
@@ -18,7 +19,7 @@ from limitpoint.networks import TwoLayer
 from limitpoint.problem import Problem
 from limitpoint.tasks import Classification
 
-__all__ = ["NormalisedTime", "ParameterSpace", "SampleSpace", "flow"]
+__all__ = ["LogCoordinates", "NormalisedTime", "ParameterSpace", "SampleSpace", "flow"]
 
 # Local error per step, relative. The end point corrects itself (the root is unique), so this
 # governs the times of events along the way.
@@ -55,7 +56,31 @@ class SampleSpace:
 
 @dataclass(frozen=True)
 class ParameterSpace:
-    """Integrate the parameters themselves; shares nothing with the mirror map. Any network."""
+    """Integrate the parameters themselves, as plain numbers. Any network.
+
+    No logarithms, no mirror map, and nothing is eliminated by what the flow conserves, so that the
+    conserved quantities can drift, and show what the integration is worth. Where each coefficient
+    has parameters of its own they are turned to an orthonormal basis, which no gradient flow
+    notices: two layers as `(a ± b)/√2`, each to `rtol` of itself. Two layers are then held down to
+    scales of about 1e-150, where `a − b` underflows; deep products as long as float64 holds the
+    differences of the squared layers beside these, to about 1e-6. Below take `LogCoordinates()`.
+    """
+
+    rtol: float = RTOL
+    misfit_tolerance: float = MISFIT_TOLERANCE
+    max_steps: int = MAX_STEPS
+
+
+@dataclass(frozen=True)
+class LogCoordinates:
+    """Integrate logarithms of the parameters' growth: exact at any scale, in another chart.
+
+    For networks that have such coordinates (`Diagonal`, `Power`, `SignedPower`, `Paired`,
+    `General`). It inverts no mirror map, but it uses what the flow conserves: at depth 2 the
+    logarithms of `a + b` and `a − b` move by opposite amounts, and beyond it the other layers
+    follow from the smallest by the differences of their squares. So it is no independent test of
+    a prediction; `ParameterSpace()` is.
+    """
 
     rtol: float = RTOL
     misfit_tolerance: float = MISFIT_TOLERANCE
@@ -102,7 +127,7 @@ def flow(
     *,
     t_end: float | None = None,
     times: ArrayLike | None = None,
-    space: SampleSpace | ParameterSpace | NormalisedTime | None = None,
+    space: SampleSpace | ParameterSpace | LogCoordinates | NormalisedTime | None = None,
 ) -> Trajectory:
     """Simulate exact gradient flow.
 
@@ -117,7 +142,8 @@ def flow(
         integrator's own steps, which crowd where the coefficients change.
     space
         `SampleSpace()` (default where the network has a mirror map whose clocks float64 resolves,
-        or a radial map) or `ParameterSpace()`. A classification has one way only,
+        or a radial map), `LogCoordinates()` (default for the other networks that have them) or
+        `ParameterSpace()` (default for the rest). A classification has one way only,
         `NormalisedTime(margin=1e6)`.
 
     Raises
@@ -162,7 +188,7 @@ def flow(
     if isinstance(space, NormalisedTime):
         raise LimitpointError(
             "normalised time is for a classification; of a regression space must be "
-            f"SampleSpace() or ParameterSpace(); it is {space!r}"
+            f"SampleSpace(), ParameterSpace() or LogCoordinates(); it is {space!r}"
         )
     mirror = problem.network.mirror_map(problem.init)
     radial = safe_radial_map(problem)
@@ -171,13 +197,25 @@ def flow(
         check_resolved(problem)
     if space is None:
         mapped = radial is not None or (mirror is not None and _resolved(problem, mirror))
-        space = SampleSpace() if mapped or two_layers else ParameterSpace()
+        space = SampleSpace() if mapped or two_layers else _without_a_map(problem)
     if isinstance(space, ParameterSpace):
         return flow_in_parameter_space(
             problem, t_end, recorded, space.rtol, space.misfit_tolerance, space.max_steps
         )
+    if isinstance(space, LogCoordinates):
+        growth = problem.network.growth_coordinates(problem.init)
+        if growth is None:
+            raise InitError(
+                f"{problem.network} has no logarithmic coordinates from this start; use "
+                "space=ParameterSpace()"
+            )
+        return flow_in_log_coordinates(
+            problem, growth, t_end, recorded, space.rtol, space.misfit_tolerance, space.max_steps
+        )
     if not isinstance(space, SampleSpace):
-        raise LimitpointError(f"space must be SampleSpace() or ParameterSpace(); it is {space!r}")
+        raise LimitpointError(
+            f"space must be SampleSpace(), ParameterSpace() or LogCoordinates(); it is {space!r}"
+        )
     if two_layers:
         return flow_of_two_layers(
             problem, t_end, recorded, space.rtol, space.misfit_tolerance, space.max_steps
@@ -194,11 +232,17 @@ def flow(
         raise InitError(
             f"at log_scale={problem.init.log_scale:.6g} float64 does not resolve the clocks of "
             f"{problem.network} near their poles, for coefficients of size "
-            f"{problem.regression.fit_size:.1g}; use space=ParameterSpace()"
+            f"{problem.regression.fit_size:.1g}; use space=LogCoordinates()"
         )
     return flow_in_sample_space(
         problem, mirror, t_end, recorded, space.rtol, space.misfit_tolerance, space.max_steps
     )
+
+
+def _without_a_map(problem: Problem) -> LogCoordinates | ParameterSpace:
+    """The way of a network whose clocks are not resolved, or that has none."""
+    growth = problem.network.growth_coordinates(problem.init)
+    return ParameterSpace() if growth is None else LogCoordinates()
 
 
 def _resolved(problem: Problem, mirror: MirrorMap) -> bool:

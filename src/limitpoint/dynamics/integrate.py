@@ -27,6 +27,9 @@ RECORDS = 500
 LARGEST_RECORD = 2**26
 # A misfit that has not halved in this many steps, at the level of rounding, will not fall further.
 STUCK_STEPS = 50
+# Of parameters as they are so many: their steps grow where the rest of the misfit is rounding, and
+# would follow the gradient of that.
+STUCK_PARAMETERS = 5
 # After so many, when rounding alone can be as large, nothing more will come.
 HOPELESS_STEPS = 2000
 # Rounding that left a larger misfit than this, relative, would leave no solution to speak of.
@@ -58,16 +61,18 @@ def integrate(
     arrived: Status,
     t_end: float | None,
     times: Float | None,
-    rtol: float,
+    rtol: float | Float,
     atol: float | Float,
     max_steps: int,
     pace: Motion | None = None,
+    is_relative: bool = False,
 ) -> Integration:
     """Integrate an autonomous flow by LSODA (Adams where smooth, BDF where stiff).
 
     Without a Jacobian, for states too large to have one, by the explicit Runge–Kutta method DOP853.
     With a pace, along its path instead of time: the velocity and Jacobian are then the pace's own,
-    of the state with the time as its last number.
+    of the state with the time as its last number. `is_relative` says that the state is of numbers
+    which grow and decay, with errors relative to themselves.
 
     Stops when `misfit(state)` falls to its tolerance, or gets stuck where rounding of the state
     alone can hold it, unless an end was asked for.
@@ -77,11 +82,15 @@ def integrate(
     ScaleNotRepresentable
         If no end was asked for and rounding hides the data altogether.
     """
-    watch = _Watch(misfit, rounding, misfit_tolerance)
+    patience = STUCK_PARAMETERS if is_relative else STUCK_STEPS
+    watch = _Watch(misfit, rounding, misfit_tolerance, patience)
     wanted = None if times is None else np.asarray(times, dtype=np.float64)
     last = t_end if wanted is None else float(wanted.max())
     if last == 0.0 or not np.any(velocity(start)):
-        recorded = np.zeros(1) if wanted is None else wanted
+        if wanted is None:
+            # Where nothing moves it is at the end what it is at the start.
+            wanted = np.array([0.0, last]) if last else np.zeros(1)
+        recorded = wanted
         if watch.arrived(start):
             status = arrived
         else:
@@ -89,9 +98,9 @@ def integrate(
         return Integration(recorded, np.tile(start, (len(recorded), 1)), status)
 
     way = (
-        InTime(velocity, jacobian, start, last, rtol, atol)
+        InTime(velocity, jacobian, start, last, rtol, atol, is_relative=is_relative)
         if pace is None
-        else ByPace(pace, start, last, rtol, atol)
+        else ByPace(pace, start, last, float(np.min(rtol)), atol)
     )
     records = _Records(start, wanted)
     status = Status.STEP_LIMIT
@@ -156,7 +165,9 @@ class _Watch:
         misfit: Callable[[Float], float],
         rounding: Callable[[Float], float],
         tolerance: float,
+        patience: int,
     ) -> None:
+        self._patience = patience
         self._misfit = misfit
         self._rounding = rounding
         self._tolerance = tolerance
@@ -179,7 +190,7 @@ class _Watch:
                 rounding = self._rounding(state)
                 self._held = rounding if found <= rounding else self._held
             return False
-        if self._stuck < STUCK_STEPS:
+        if self._stuck < self._patience:
             return False
         return found <= self._rounding(state)
 

@@ -1,4 +1,4 @@
-"""The exact flow of the parameters themselves. Shares nothing with the mirror map.
+"""The exact flow of the parameters themselves: no chart, nothing eliminated, no mirror map.
 
 SciPy's LSODA integrates it rather than a Runge–Kutta method: on these flows it needs a tenth of
 the time of an implicit one, and explicit ones stop at the first slow tail. The flow of a ReLU
@@ -6,50 +6,27 @@ network slides along kinks; they are rounded off, and LSODA follows what is then
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.dynamics.fitting import gauged, gauged_task, loss_at, smooth_loss_at
+from limitpoint.dynamics.chart import Chart, follow
+from limitpoint.dynamics.fitting import gauged, loss_at, smooth_loss_at
 from limitpoint.dynamics.gauge import FitGauge
-from limitpoint.dynamics.growth_pace import GrowthPace
-from limitpoint.dynamics.integrate import EXPLICIT_SHARE, LARGEST_JACOBIAN, LARGEST_TRIAL, integrate
-from limitpoint.dynamics.steps import Motion
+from limitpoint.dynamics.integrate import EXPLICIT_SHARE, LARGEST_JACOBIAN, LARGEST_TRIAL
+from limitpoint.dynamics.own_parameters import OwnParameters, Products, own_parameters
 from limitpoint.dynamics.trajectory import Trajectory
-from limitpoint.networks import GrowthCoordinates, MultilinearNetwork
+from limitpoint.networks import General, MultilinearNetwork
 from limitpoint.problem import Problem
 
 __all__ = ["flow_in_parameter_space"]
 
 EPS = float(np.finfo(np.float64).eps)
-# In time each factor e of the rate takes 65 steps as a pole is approached, or left; by its own pace
-# a growth takes about a thousand in all, of which starting again, and again when it is visible. So
-# a growth is followed by its own pace where there are more of these factors than this.
-FAR_APART = 18.0
-
-
-@dataclass(frozen=True, eq=False)
-class _Chart:
-    """The flow in some coordinates of parameter space."""
-
-    start: Float
-    unit: float | Float  # size of the state whose error is tolerated absolutely
-    velocity: Callable[[Float], Float]
-    jacobian: Callable[[Float], Float] | None  # None: too large
-    coefs: Callable[[Float], Float]
-    gauged: Callable[[Float], Float]  # coefficients, or outputs where there are none
-    noise: Callable[[Float], Float]  # errors of what is gauged that never decay
-    loss: Callable[[Float], float]
-    signs_and_logs: Callable[[Float], tuple[Float | None, Float | None]]
-    layers: Callable[[Float], tuple[Float, ...]]
-    lower: Float | None = None  # bounds of the coefficients; None: not known
-    upper: Float | None = None
-    duals: Callable[[Float], Float | None] = lambda states: None
-    time_unit: float = 1.0
-    pace: Motion | None = None  # the chart's own, where it suits the flow better than time
+# Errors of coordinates that keep their sign are relative to themselves alone, down to numbers that
+# float64 cannot divide any more.
+SMALLEST = 1e-280
 
 
 def flow_in_parameter_space(
@@ -60,129 +37,131 @@ def flow_in_parameter_space(
     misfit_tolerance: float,
     max_steps: int,
 ) -> Trajectory:
-    """Integrate in the network's growth coordinates where it has them, else in plain ones."""
-    growth = problem.network.growth_coordinates(problem.init)
-    chart = _plain_chart(problem, rtol) if growth is None else _growth_chart(problem, growth)
-    start = chart.gauged(chart.start)
-    gauge = FitGauge.of(gauged_task(problem), start, chart.lower, chart.upper)
-    found = integrate(
-        chart.velocity,
-        chart.jacobian,
-        chart.start,
-        misfit=lambda state: gauge.misfit(chart.gauged(state)),
-        rounding=lambda state: gauge.rounding(chart.noise(state)),
-        misfit_tolerance=misfit_tolerance,
-        arrived=gauge.arrived,
-        t_end=None if t_end is None else t_end / chart.time_unit,
-        times=None if times is None else times / chart.time_unit,
-        rtol=rtol,
-        atol=rtol * chart.unit,
-        max_steps=max_steps,
-        pace=chart.pace,
-    )
-    signs, logs = chart.signs_and_logs(found.states)
-    return Trajectory.build(
-        kind="gradient flow in parameter space",
-        status=found.status,
-        times=_asked_for(times, found.times * chart.time_unit),
-        coefs=chart.coefs(found.states),
-        losses=np.array([chart.loss(state) for state in found.states]),
-        signs=signs,
-        logs=logs,
-        layers=chart.layers(found.states),
-        duals=chart.duals(found.states),
-        misfit=gauge.misfit(chart.gauged(found.states[-1])),
+    """Integrate the layers' entries, turned within each coefficient where each has its own."""
+    problem.init.check_products(problem.network.degree)
+    layers = problem.init.layers
+    own = own_parameters(problem.network, layers, _wanted(problem) or np.inf)
+    return follow(
+        problem,
+        _plain_chart(problem, rtol) if own is None else _own_chart(problem, own, rtol),
+        "gradient flow in parameter space",
+        t_end,
+        times,
+        rtol,
+        misfit_tolerance,
+        max_steps,
     )
 
 
-def _asked_for(asked: Float | None, found: Float) -> Float:
-    """The times asked for, as given, instead of what a change of units leaves of them."""
-    if asked is None or not np.allclose(found, asked[: len(found)], rtol=1e-12, atol=0.0):
-        return found
-    return asked[: len(found)]
+def _wanted(problem: Problem) -> float:
+    """The largest coefficient of the smallest solution."""
+    task = problem.regression
+    return float(np.abs(np.linalg.lstsq(task.X, task.y, rcond=None)[0]).max())
 
 
-def _growth_chart(problem: Problem, growth: GrowthCoordinates) -> _Chart:
-    """Logarithms of growing combinations of the parameters: exact at any scale.
-
-    The duals `∫(y − Xβ)dt`, in the reachable part of sample space, are integrated along with them.
-    """
-    task, size = problem.regression, growth.dimension
-    start_coefs = growth.coefs(np.zeros(size))
-    basis = FitGauge.of(task, start_coefs, growth.lower, growth.upper).basis
+def _own_chart(problem: Problem, own: OwnParameters, rtol: float) -> Chart:
+    """Coefficients that have parameters of their own: gradient and Hessian in closed form."""
+    task, moving, origin = problem.regression, own.moving, own.origin
+    positive, negative = own.signs
+    lower, upper = np.where(negative, -np.inf, 0.0), np.where(positive, np.inf, 0.0)
+    kept = own.coefs(np.zeros_like(own.start))
+    basis = FitGauge.of(task, own.coefs(own.start - origin), lower, upper).basis
     rows, target = basis.T @ task.X, basis.T @ task.y
-    factor, time_unit = task.loss_factor, float(np.exp(growth.log_time_unit))
+    factor = task.loss_factor
+    owners = np.nonzero(moving)[1]
+    gram = (rows.T @ rows)[np.ix_(owners, owners)] if len(owners) <= LARGEST_JACOBIAN else None
+    # Pairs of coordinates of one coefficient, by their places in the state.
+    place = np.full(moving.shape, -1)
+    place[moving] = np.arange(len(owners))
 
-    def residual(state: Float) -> Float:
-        coefs = np.clip(growth.coefs(state), -LARGEST_TRIAL, LARGEST_TRIAL)
-        result: Float = factor * (target - rows @ coefs)
-        return result
+    all_move = bool(moving.all())
 
-    def velocity(both: Float) -> Float:
-        state = both[:size]
-        left = residual(state)
-        return np.concatenate([growth.velocity(left @ rows, state), left])
-
-    def jacobian(both: Float) -> Float:
-        state = both[:size]
-        change = growth.times_gradient(-factor * rows, state)
-        change = np.clip(change, -LARGEST_TRIAL, LARGEST_TRIAL)
-        whole = np.zeros((len(both), len(both)))
-        whole[:size, :size] = growth.velocity(rows.T @ change, state)
-        whole[:size, :size] += growth.velocity_gradient(residual(state) @ rows, state)
-        whole[size:, :size] = change
+    def moved(states: Float) -> Float:
+        """`z − origin`, (…, k, n), from states; what cannot move is where it starts."""
+        if all_move:
+            return states.reshape(*states.shape[:-1], *moving.shape)
+        whole = np.broadcast_to(own.start - origin, (*states.shape[:-1], *moving.shape)).copy()
+        whole[..., moving] = states
         return whole
 
-    # A growth off by δ moves a visible coefficient by 2δ of itself; at large scale by
-    # δ · |∂β/∂state|, relative to coefficients of the size of the minimum-norm solution.
-    start = np.zeros(size + len(target))
-    each = np.eye(task.n_features)
-    steepest = float(np.abs(growth.times_gradient(each, start[:size])).max())
-    largest = float(np.abs(np.linalg.lstsq(task.X, task.y, rcond=None)[0]).max())
-    unit = min(1.0, largest / steepest) if largest > 0 and steepest > 0 else 1.0
-    return _Chart(
-        start=start,
-        unit=unit,
+    def coefs(states: Float) -> Float:
+        return _cut(own.coefs(moved(states)))
+
+    def pull(state: Float) -> Float:
+        result: Float = factor * ((target - rows @ coefs(state)) @ rows)
+        return result
+
+    def gradient(state: Float) -> Float:
+        return _cut(own.gradient(origin + moved(state)))
+
+    def velocity(state: Float) -> Float:
+        result: Float = (pull(state) * gradient(state))[moving]
+        return result
+
+    def jacobian(state: Float) -> Float:
+        assert gram is not None, "else there is no Jacobian"
+        slopes = gradient(state)[moving]
+        whole: Float = -factor * (slopes[:, None] * gram * slopes)
+        bends = own.hessian(origin + moved(state)) * pull(state)
+        for g, row in enumerate(place):
+            for h, column in enumerate(place):
+                both = (row >= 0) & (column >= 0)
+                whole[row[both], column[both]] += bends[g, h, both]
+        return _cut(np.nan_to_num(whole))
+
+    held = EPS if gram is not None else EXPLICIT_SHARE * rtol
+
+    def noise(state: Float) -> Float:
+        parts = np.abs(gradient(state) * moved(state)).sum(axis=0)
+        errors: Float = held * (np.abs(kept) + parts)
+        return errors
+
+    units, shares = _own_tolerances(own, _wanted(problem))
+    return Chart(
+        start=(own.start - origin)[moving],
+        unit=units[moving],
+        share=1.0 if (shares == 1.0).all() else shares[moving],
         velocity=velocity,
-        jacobian=jacobian,
-        coefs=lambda both: growth.coefs(both[..., :size]),
-        gauged=lambda both: growth.coefs(both[..., :size]),
-        loss=lambda both: float(task.loss(growth.coefs(both[:size]))),
-        noise=lambda both: (
-            EPS * np.abs(growth.times_gradient(each, both[:size])) @ (1.0 + np.abs(both[:size]))
-        ),
-        signs_and_logs=lambda both: growth.signs_and_logs(both[..., :size]),
-        layers=lambda both: growth.layers(both[..., :size]),
-        lower=growth.lower,
-        upper=growth.upper,
-        duals=lambda both: time_unit * (both[..., size:] @ basis.T),
-        time_unit=time_unit,
-        pace=_pace(problem, growth, rows, target, largest),
+        jacobian=None if gram is None else jacobian,
+        coefs=coefs,
+        gauged=coefs,
+        noise=noise,
+        loss=lambda state: float(task.loss(coefs(state))),
+        signs_and_logs=lambda states: (None, None),
+        layers=lambda states: own.layers(origin + moved(states)),
+        lower=lower,
+        upper=upper,
+        is_relative=True,
     )
 
 
-def _pace(
-    problem: Problem, growth: GrowthCoordinates, rows: Float, target: Float, largest: float
-) -> GrowthPace | None:
-    """The growth's own pace, where that of what is asleep and of what is visible are far apart.
+def _cut(values: Float) -> Float:
+    """Cut off what overflows in the integrator's trial steps."""
+    cut: Float = np.minimum(np.maximum(values, -LARGEST_TRIAL), LARGEST_TRIAL)
+    return cut
 
-    A layer x moves at `x^(L−2)`: with two layers all have one rate, and time is as good a pace.
+
+def _own_tolerances(own: OwnParameters, wanted: float) -> tuple[Float, Float]:
+    """To what errors of the states are relative besides themselves, and shares of the tolerance.
+
+    A coefficient whose terms are larger than those that are wanted must be as much better known. A
+    state that is counted from the start may be off by as much as moves its coefficient by the
+    tolerance times those; other numbers have a part of the tolerance. A layer that may cross zero
+    is relative to others.
     """
-    degree = problem.network.degree
-    rates = growth.velocity(np.ones(rows.shape[1]), np.zeros(growth.dimension))
-    asleep = float(np.abs(rates).max(initial=0.0))
-    if degree == 2 or largest == 0.0 or asleep == 0.0:
-        return None
-    visible = growth.log_time_unit + (1 - 2 / degree) * np.log(largest)
-    if visible - np.log(asleep) < FAR_APART:
-        return None
-    return GrowthPace.of(growth, rows, target, problem.regression.loss_factor)
+    terms = own.terms()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        part = np.where((terms > wanted) & (wanted > 0), wanted / terms, 1.0)
+    far, units = own.far, own.units()
+    if not isinstance(own, Products):
+        units = np.where(far, units, SMALLEST)
+    shares = np.broadcast_to(np.where(far, 1.0, part), units.shape)
+    return np.where(far, part * units, units), shares
 
 
-def _plain_chart(problem: Problem, rtol: float) -> _Chart:
+def _plain_chart(problem: Problem, rtol: float) -> Chart:
     """The parameters as they are, differentiated by JAX."""
     network, layers = problem.network, problem.init.layers
-    problem.init.check_products(network.degree)
     shapes = [layer.shape for layer in layers]
     cuts = np.cumsum([layer.size for layer in layers])[:-1]
 
@@ -229,7 +208,7 @@ def _plain_chart(problem: Problem, rtol: float) -> _Chart:
             errors += np.abs(smooth - measured)
         return errors
 
-    return _Chart(
+    return Chart(
         start=start,
         unit=_units(problem, layers, size),
         velocity=in_float64(gradient),
@@ -249,10 +228,13 @@ def _units(problem: Problem, layers: tuple[Float, ...], size: float) -> Float:
     One that starts at zero becomes as large as the others, or smaller where these are large: then
     what it is multiplied by is given, and the product is as large as the coefficients.
     """
-    task = problem.regression
-    wanted = float(np.abs(np.linalg.lstsq(task.X, task.y, rcond=None)[0]).max())
+    if isinstance(problem.network, General):
+        # Every coefficient has a block of its own, of its own size.
+        blocks = layers[0]
+        own_sizes = np.abs(blocks).max(axis=1, keepdims=True)
+        return np.broadcast_to(np.where(own_sizes > 0, own_sizes, size), blocks.shape).ravel()
     with np.errstate(over="ignore", under="ignore"):
-        grown = wanted / size ** (problem.network.degree - 1) if size > 0 else 0.0
+        grown = _wanted(problem) / size ** (problem.network.degree - 1) if size > 0 else 0.0
     late = min(size, grown) if grown > 0 else size
     own = [float(np.abs(layer).max(initial=0.0)) or late for layer in layers]
     return np.concatenate(

@@ -30,6 +30,9 @@ EQUAL_STEPS = 1e-9
 # within a factor tell as well.
 SIMILAR_STEPS = 1000
 SIMILAR = 3.0
+# Numbers that grow as exponentials, to an accuracy relative to themselves, take equal steps too.
+# Where one of them moves by more than this part of itself in a step, the state is not at rest.
+AT_REST = 1e-3
 # The integrator's place is reset when its steps are shorter than this part of it: five digits are
 # left to tell them apart.
 FINEST_STEP = 1e-11
@@ -79,9 +82,17 @@ class Steps:
     """
 
     def __init__(
-        self, motion: Motion, start: Float, end: float, rtol: float | Float, atol: float | Float
+        self,
+        motion: Motion,
+        start: Float,
+        end: float,
+        rtol: float | Float,
+        atol: float | Float,
+        *,
+        is_relative: bool = False,
     ) -> None:
         self._motion = motion
+        self._is_relative = is_relative  # whether errors are relative to numbers that keep signs
         self._end = end
         self._rtol, self._atol = rtol, atol
         self._restarts = self._held = self._similar = self._steps = 0
@@ -139,6 +150,18 @@ class Steps:
         self._longest = max(self._longest, step) if self._similar else step
         alike = self._longest <= SIMILAR * self._shortest
         self._similar = self._similar + 1 if alike else 0
+        if self._is_relative and self._seems_held and self._moved() > AT_REST:
+            self._held = self._similar = 0
+
+    @property
+    def _seems_held(self) -> bool:
+        return self._held >= HELD_STEPS or self._similar >= SIMILAR_STEPS
+
+    def _moved(self) -> float:
+        """By how much of itself some number moved in the integrator's last step."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            moved = np.abs(self._solver.y - self.state) / np.abs(self.state)
+        return float(np.nan_to_num(moved, nan=0.0, posinf=0.0).max(initial=0.0))
 
     def states(self, places: Float) -> Float:
         """The states at places within the last step."""
@@ -179,8 +202,7 @@ class Steps:
                 self._start_again(np.inf, free=motion.starts_freely)
         if self._is_back:
             self._start_again(np.inf)
-        held = self._held >= HELD_STEPS or self._similar >= SIMILAR_STEPS
-        if held and self._solver.status == "running":
+        if self._seems_held and self._solver.status == "running":
             self._start_again(float(self._solver.step_size), stiff=True)
 
     def _start_again(self, stride: float, *, stiff: bool = False, free: bool = False) -> None:

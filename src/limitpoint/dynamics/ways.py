@@ -30,12 +30,21 @@ class InTime:
         jacobian: Callable[[Float], Float] | None,
         start: Float,
         last: float | None,
-        rtol: float,
+        rtol: float | Float,
         atol: float | Float,
+        *,
+        is_relative: bool = False,
     ) -> None:
         end = np.inf if last is None else last
         share = EXPLICIT_SHARE if jacobian is None else 1.0
-        self._steps = Steps(_Motion(velocity, jacobian), start, end, share * rtol, share * atol)
+        self._steps = Steps(
+            _Motion(velocity, jacobian),
+            start,
+            end,
+            np.maximum(share * rtol, FINEST_RTOL) if np.ndim(rtol) else share * rtol,
+            share * atol,
+            is_relative=is_relative,
+        )
         self.before = 0.0
 
     @property

@@ -1,18 +1,8 @@
 """The one place where prediction and simulation meet."""
 
-from dataclasses import replace
-
 import numpy as np
 
-from limitpoint.dynamics import (
-    Optimiser,
-    ParameterSpace,
-    SampleSpace,
-    Trajectory,
-    flow,
-    null_space_drift,
-    train,
-)
+from limitpoint.dynamics import Optimiser, ParameterSpace, SampleSpace, Trajectory
 from limitpoint.errors import InitError, LimitpointError, ScaleNotRepresentable
 from limitpoint.networks import CoupledNetwork, TwoLayer
 from limitpoint.plateaus import compare_plateaus
@@ -20,10 +10,11 @@ from limitpoint.problem import Problem
 from limitpoint.sensitivity import ACCUMULATION, EPS, SAFETY, Sensitivity, sensitivity_of
 from limitpoint.status import Status
 from limitpoint.tasks import Classification
-from limitpoint.theory import convergence_bound, explain, predict
+from limitpoint.theory import Limit, explain
+from limitpoint.verify import engines
 from limitpoint.verify.classification import verdict_on_classification
-from limitpoint.verify.conserved import drift_check
-from limitpoint.verify.disguise import end_within, strayed_from, within_the_form
+from limitpoint.verify.independent import flow_checks, independent_evidence
+from limitpoint.verify.outcome import Outcome
 from limitpoint.verify.training import (
     law_check,
     random_training_checks,
@@ -32,9 +23,9 @@ from limitpoint.verify.training import (
 )
 from limitpoint.verify.trap import verdict_on_trap
 from limitpoint.verify.two_layers import two_layer_bound_checks, two_layer_checks
-from limitpoint.verify.verdict import Check, Verdict, certificate_checks, in_words
+from limitpoint.verify.verdict import Check, Verdict, certificate_checks
 
-__all__ = ["Check", "Verdict", "verify"]
+__all__ = ["Check", "Outcome", "Verdict", "verify"]
 
 # Rounding of the coefficients that moves the fit by more than this part of the targets leaves
 # nothing to compare.
@@ -44,10 +35,23 @@ LARGEST_HIDDEN = 1e-3
 def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 20_000) -> Verdict:
     """Predict the limit, simulate the training, and certify that they agree.
 
-    Always runs the exact flow in parameter space, which shares nothing with the prediction; where
-    the network has a mirror map also the flow in sample space. Of a classification, the flow in
-    normalised time, followed on by `settle`: its direction must end at the predicted one, and
-    approach it with the predicted exponent.
+    A verdict rests on a run that shares nothing with the prediction: the parameters themselves,
+    `ParameterSpace()`, with no logarithms, no mirror map, and nothing eliminated by what the flow
+    conserves. Where float64 cannot hold them at the problem's scale (deep networks below about
+    1e-6, two layers below about 1e-150), it rests on a chain: at the nearest scale that is held,
+    their flow ends at the prediction for that scale and the flow in `LogCoordinates()` where theirs
+    does; at the problem's own scale the flow in logarithmic coordinates ends at the prediction.
+    The notes name both scales. Where the network has a mirror map, the flow in sample space, which
+    shares the map with the prediction, is compared besides.
+
+    Of a classification, the flow in normalised time, followed on by `settle`: its direction must
+    end at the predicted one, and approach it with the predicted exponent.
+
+    Returns
+    -------
+    Verdict
+        Its `outcome` is PASSED, FAILED where a comparison came out wrong, or INCONCLUSIVE where
+        something decisive could not be compared; `passed` is True for PASSED alone.
 
     Parameters
     ----------
@@ -82,80 +86,30 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
                 "the limit of the direction. Compare train with flow at the same times"
             )
         return verdict_on_classification(problem)
-    limit = predict(problem)
+    limit = engines.predict(problem)
     if limit.status is Status.SADDLE:
         return verdict_on_trap(problem, limit)
     scales = sensitivity_of(problem, limit)
     _check_visible(problem, scales)
     checks = certificate_checks(limit)
-    flows: list[Trajectory] = []
-    mirror = problem.network.mirror_map(problem.init)
-    notes: tuple[str, ...] = ()
-    # Where coefficients end at a bound their clocks, and the duals, run to infinity, and drown the
-    # clocks of the others.
-    endless = bool(np.isinf(limit.clocks).any())
-    coupled = isinstance(problem.network, CoupledNetwork)
-    two_layers = isinstance(problem.network, TwoLayer)
-    radial = isinstance(problem.network, CoupledNetwork) and (
-        problem.network.radial_map(problem.init) is not None
-    )
-    resolved = mirror is not None and mirror.resolves(problem.regression.fit_size)
-    if radial or two_layers or (resolved and not endless):
-        sample = SampleSpace()
-        flows.append(flow(problem, space=sample))
-        checks += flow_checks("sample flow", flows[-1], scales, sample.misfit_tolerance, 0.0)
-    elif mirror is not None:
-        reason = (
-            "the duals of this problem grow for ever."
-            if endless
-            else "at this scale float64 does not resolve the clocks near their poles."
-        )
-        notes = (f"The flow was run in parameter space only: {reason}",)
-    parameter = ParameterSpace()
-    until = end_within(problem, scales, parameter)
-    if until is None:
-        flows.append(flow(problem, space=parameter))
-    else:
-        reached = flow(problem, t_end=until, space=parameter)
-        flows.append(replace(reached, misfit=scales.misfit(reached.coef)))
-    # Local errors are relative to the growth so far, in logarithms of the parameters.
-    accumulated = ACCUMULATION * parameter.rtol * (1.0 + scales.longest_growth)
-    reduction = strayed_from(problem, flows[-1], accumulated)
-    if reduction is None:
+    flows, notes = _sample_flow(problem, limit)
+    for found in flows:
         checks += flow_checks(
-            "parameter flow", flows[-1], scales, parameter.misfit_tolerance, accumulated
+            "sample flow",
+            found,
+            scales,
+            SampleSpace().misfit_tolerance,
+            scales.tolerance(found.coef),
         )
-    else:
-        within = within_the_form(reduction, parameter)
-        checks += flow_checks(
-            "diagonal flow", within, scales, parameter.misfit_tolerance, accumulated
-        )
-        notes += (
-            "Rounding took the flow in parameter space out of the diagonal form of this network, "
-            "where it is unstable, so that it trains another network: the flow within the form was "
-            "compared instead.",
-        )
-    checks.append(
-        drift_check(
-            "parameter flow: invariant drift",
-            problem.network,
-            flows[-1],
-            accumulated,
-            f"{ACCUMULATION:g} rtol (1 + longest growth)",
-        )
-    )
-    if coupled or two_layers:
-        checks.append(
-            Check(
-                "parameter flow: null-space law",
-                null_space_drift(problem, flows[-1]),
-                accumulated,
-                f"{ACCUMULATION:g} rtol (1 + longest growth)",
-            )
-        )
-    if two_layers:
-        checks += two_layer_checks(problem, limit, flows[-1], scales, accumulated)
-        checks += two_layer_bound_checks(problem, flows[0], accumulated)
+    evidence = independent_evidence(problem, limit, scales)
+    checks += evidence.checks
+    flows += evidence.flows
+    notes += evidence.notes
+    if isinstance(problem.network, CoupledNetwork | TwoLayer):
+        assert evidence.own is not None, "a network without a scale that cannot be held"
+        checks += _law_checks(problem, limit, evidence.own, scales)
+    if isinstance(problem.network, TwoLayer):
+        checks += two_layer_bound_checks(problem, flows[0], _accumulated(scales))
     else:
         bound_checks, bound_notes = _bound_checks(problem, flows[0])
         checks += bound_checks
@@ -166,15 +120,64 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
     run = None
     if training is not None:
         notes += training_notes(problem, limit)
-        run = train(problem, training, steps)
-        if training.is_random:
-            checks += random_training_checks(problem, training, run)
-        else:
-            finer = train(problem, training.refined(), 2 * steps)
-            checks += training_checks(problem, training, run, finer, scales)
-            if coupled or two_layers:
-                checks.append(law_check("training", problem, run, steps))
-    return Verdict(problem, tuple(checks), limit, tuple(flows), run, notes)
+        run = engines.train(problem, training, steps)
+        checks += _training_checks(problem, training, run, steps, scales)
+    return Verdict(problem, tuple(checks), limit, tuple(flows), run, tuple(notes), evidence.missing)
+
+
+def _sample_flow(problem: Problem, limit: Limit) -> tuple[list[Trajectory], tuple[str, ...]]:
+    """The flow in sample space, where there is a map that resolves it; or why there is none."""
+    network, mirror = problem.network, problem.network.mirror_map(problem.init)
+    # Where coefficients end at a bound their clocks, and the duals, run to infinity, and drown the
+    # clocks of the others.
+    endless = bool(np.isinf(limit.clocks).any())
+    radial = isinstance(network, CoupledNetwork) and network.radial_map(problem.init) is not None
+    resolved = mirror is not None and mirror.resolves(problem.regression.fit_size)
+    if radial or isinstance(network, TwoLayer) or (resolved and not endless):
+        return [engines.flow(problem, space=SampleSpace())], ()
+    if mirror is None:
+        return [], ()
+    reason = (
+        "the duals of this problem grow for ever."
+        if endless
+        else "at this scale float64 does not resolve the clocks near their poles."
+    )
+    return [], (f"The flow was not run in sample space: {reason}",)
+
+
+def _accumulated(scales: Sensitivity) -> float:
+    """The relative error that a flow of the parameters may collect."""
+    return ACCUMULATION * ParameterSpace().rtol * (1.0 + scales.longest_growth)
+
+
+def _law_checks(
+    problem: Problem, limit: Limit, run: Trajectory, scales: Sensitivity
+) -> list[Check]:
+    """What dense, rank-one and two-layer networks keep besides."""
+    checks = [
+        Check(
+            "parameter flow: null-space law",
+            engines.null_space_drift(problem, run),
+            _accumulated(scales),
+            f"{ACCUMULATION:g} rtol (1 + longest growth)",
+        )
+    ]
+    if isinstance(problem.network, TwoLayer):
+        checks += two_layer_checks(problem, limit, run, scales, _accumulated(scales))
+    return checks
+
+
+def _training_checks(
+    problem: Problem, training: Optimiser, run: Trajectory, steps: int, scales: Sensitivity
+) -> list[Check]:
+    """By the law of noise, or by the flow's end and a run with half the step."""
+    if training.is_random:
+        return random_training_checks(problem, training, run)
+    finer = engines.train(problem, training.refined(), 2 * steps)
+    checks = training_checks(problem, training, run, finer, scales)
+    if isinstance(problem.network, CoupledNetwork | TwoLayer):
+        checks.append(law_check("training", problem, run, steps))
+    return checks
 
 
 def _check_visible(problem: Problem, scales: Sensitivity) -> None:
@@ -189,31 +192,12 @@ def _check_visible(problem: Problem, scales: Sensitivity) -> None:
         )
 
 
-def flow_checks(
-    name: str, run: Trajectory, scales: Sensitivity, misfit_tolerance: float, map_error: float
-) -> list[Check]:
-    return [
-        Check(
-            f"{name}: misfit",
-            run.misfit,
-            SAFETY * max(misfit_tolerance, scales.rounding_misfit()),
-            f"stopping rule of the flow ({in_words(run)})",
-        ),
-        Check(
-            f"{name}: distance",
-            scales.distance(run.coef),
-            scales.tolerance(run.coef, map_error),
-            "(misfit + accuracy) × sensitivity",
-        ),
-    ]
-
-
 def _bound_checks(problem: Problem, run: Trajectory) -> tuple[list[Check], tuple[str, ...]]:
     """Labarrière's Theorem 2 along the flow, where its conditions hold."""
     theorem = "labarriere2024.theorem2"
     if theorem not in {found.id for found in explain(problem).applicable}:
         return [], (f"No bound on the loss was checked: {theorem} does not apply; see explain.",)
-    bound = convergence_bound(problem, run.times)
+    bound = engines.convergence_bound(problem, run.times)
     unit = float(run.losses[0]) or 1.0
     excess = float(np.max(run.losses - bound)) / unit
     # A loss is ½r², and the residual r of a start that nearly fits is itself a rounding error.

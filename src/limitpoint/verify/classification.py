@@ -7,14 +7,15 @@ flow is followed to its end, over margins beyond all floats.
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.dynamics import Settling, Trajectory, settle
+from limitpoint.dynamics import Settling, Trajectory
 from limitpoint.errors import NoTheoremApplies
 from limitpoint.problem import Problem
 from limitpoint.sensitivity import ACCUMULATION, SAFETY
 from limitpoint.status import Status
-from limitpoint.theory import Limit, explain, predict, stationarity
+from limitpoint.theory import Limit, explain, stationarity
+from limitpoint.verify import engines
 from limitpoint.verify.conserved import drift_check
-from limitpoint.verify.verdict import Check, Verdict, certificate_checks, in_words
+from limitpoint.verify.verdict import Check, Verdict, arrival_check, certificate_checks
 
 __all__ = ["verdict_on_classification"]
 
@@ -38,15 +39,16 @@ def verdict_on_classification(problem: Problem) -> Verdict:
     stationary point is applied to that end instead.
     """
     limit, fixed_set = _prediction(problem)
-    found = settle(problem, margin=TO, sharpness=SHARPNESS)
+    found = engines.settle(problem, margin=TO, sharpness=SHARPNESS)
     checks = [
         *([] if limit is None else certificate_checks(limit)),
         *_checks_of_flow(problem, found),
     ]
     notes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     if found.status is not Status.SETTLED:
         if found.run.status is Status.SEPARATED:
-            notes = (_still_turning(found),)
+            missing = (_still_turning(found),)
     elif limit is not None and limit.status is not Status.DEGENERATE:
         checks += _against(limit, found)
     else:
@@ -55,13 +57,13 @@ def verdict_on_classification(problem: Problem) -> Verdict:
         notes = (
             f"{many}: the end of the flow was tested as a stationary point of the margin problem.",
         )
-    return Verdict(problem, tuple(checks), limit, (found.run,), None, notes)
+    return Verdict(problem, tuple(checks), limit, (found.run,), None, notes, missing)
 
 
 def _prediction(problem: Problem) -> tuple[Limit | None, str]:
     """The limit; or the theorem that fixes a set, where one applies and no other does."""
     try:
-        return predict(problem), ""
+        return engines.predict(problem), ""
     except NoTheoremApplies:
         sets = [theorem for theorem in explain(problem).applicable if theorem.concludes == "set"]
         if not sets:
@@ -72,20 +74,22 @@ def _prediction(problem: Problem) -> tuple[Limit | None, str]:
 def _checks_of_flow(problem: Problem, found: Settling) -> list[Check]:
     """Whether the exact flow got as far as it had to, with its invariants."""
     run = found.run
+    kept = drift_check(
+        "flow: invariant drift",
+        problem.network,
+        run,
+        ACCUMULATION * RTOL * (1.0 + float(np.log(TO))),
+        f"{ACCUMULATION:g} rtol (1 + log margin)",
+    )
     return [
-        Check(
+        arrival_check(
             "flow: short of the margin",
+            run,
             max(0.0, 1.0 - float(_margins(run)[-1]) / TO),
             RTOL,
-            f"the margin {TO:g} must be reached ({in_words(run)})",
+            f"the margin {TO:g} must be reached",
         ),
-        drift_check(
-            "flow: invariant drift",
-            problem.network,
-            run,
-            ACCUMULATION * RTOL * (1.0 + float(np.log(TO))),
-            f"{ACCUMULATION:g} rtol (1 + log margin)",
-        ),
+        *([] if kept is None else [kept]),
     ]
 
 

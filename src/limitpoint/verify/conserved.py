@@ -3,46 +3,71 @@
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.dynamics import Trajectory, drift
-from limitpoint.networks import Network
+from limitpoint.dynamics import Trajectory
+from limitpoint.networks import Network, WithoutClocks
 from limitpoint.verify.verdict import Check
 
 __all__ = ["drift_check"]
 
 
-def drift_check(name: str, network: Network, run: Trajectory, error: float, reason: str) -> Check:
+def drift_check(
+    name: str, network: Network, run: Trajectory, error: float, reason: str
+) -> Check | None:
     """The conserved quantity that has moved furthest beyond what it may, or nearest to it.
 
-    Quadratic ones move by no more than the relative error of the layers, in units of their largest
-    square. Others can be worse to tell than the layers: where u and w of opposite signs both
-    vanish, `u⁻¹ + w⁻¹` is a small difference of large numbers, and its angle is lost in the end.
-    So each may move by what an error of this size in a layer, either way, does to it.
+    At any time it may have moved by what an error of this size, relative, in a layer, either way,
+    has done to it up to then at most. Quadratic ones are sums over layers, whose errors are
+    relative to the largest of their squares so far: that of the coefficient whose quantity it is,
+    or of the whole layers where it belongs to none. Others can be worse to tell than the layers:
+    where u and w of opposite signs both vanish, `u⁻¹ + w⁻¹` is a small difference of large numbers,
+    and its angle is lost in the end.
+
+    None where the network has no conserved quantity that is known.
     """
-    found = drift(network, run)
-    unit = found.size if 0 < found.size < np.inf else 1.0
-    if not found.moved.size:
-        return Check(name, found.relative, error, reason)
-    allowed = np.maximum(error, _shaken(network, run, error) / unit)
-    moved = found.moved / unit
-    with np.errstate(invalid="ignore"):  # infinite beside infinite: a run that diverged
-        ratios = np.nan_to_num(moved / allowed, nan=np.inf, posinf=np.inf)
-    worst = np.unravel_index(int(np.argmax(ratios)), moved.shape)
-    allowance = float(allowed[worst])
-    return Check(name, float(moved[worst]), allowance if np.isfinite(allowance) else error, reason)
-
-
-def _shaken(network: Network, run: Trajectory, error: float) -> Float:
-    """The largest change of each quantity, at any time, by such an error of every layer."""
     layers = run.layers
     assert layers is not None, "a flow in parameter space records its layers"
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+    unit = 1.0
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         values = network.invariants(layers)
-        total = np.zeros_like(values)
-        for index, layer in enumerate(layers):
-            ways = []
-            for factor in (1.0 - error, 1.0 + error):
-                shaken = [*layers[:index], factor * layer, *layers[index + 1 :]]
-                ways.append(np.abs(network.invariants(shaken) - values))
-            total += np.maximum(*ways)
-    largest: Float = np.nan_to_num(total, nan=0.0).max(axis=1)
-    return largest
+        if not values.size:
+            return None
+        moved = np.nan_to_num(np.abs(values - values[:, :1]), nan=np.inf)
+        allowed = _shaken(network, layers, error)
+        if network.invariants_are_quadratic:
+            squares = _squares(network, layers)
+            unit = float(squares.max()) if 0 < squares.max() < np.inf else 1.0
+            allowed = np.maximum(allowed, error * squares.reshape(_aligned(squares, values)))
+        allowed = np.maximum.accumulate(np.nan_to_num(allowed, nan=0.0), axis=1)
+        ratios = np.nan_to_num(moved / allowed, nan=0.0, posinf=np.inf)
+        ratios[np.isinf(moved)] = np.inf
+    worst = np.unravel_index(int(np.argmax(ratios)), moved.shape)
+    allowance = float(allowed[worst]) / unit
+    return Check(
+        name, float(moved[worst]) / unit, allowance if np.isfinite(allowance) else error, reason
+    )
+
+
+def _squares(network: Network, layers: tuple[Float, ...]) -> Float:
+    """The largest squares at every time: of each coefficient's entries, or of whole layers."""
+    if isinstance(network, WithoutClocks):
+        norms = [np.sum(layer.reshape(len(layer), -1) ** 2, axis=-1) for layer in layers]
+        return np.asarray(np.max(norms, axis=0))
+    return np.asarray(np.max([layer**2 for layer in layers], axis=0))
+
+
+def _aligned(squares: Float, values: Float) -> tuple[int, ...]:
+    """The shape in which squares, times × coefficients or times, meet quantities × times × …."""
+    return (1, *squares.shape, *[1] * (values.ndim - 1 - squares.ndim))
+
+
+def _shaken(network: Network, layers: tuple[Float, ...], error: float) -> Float:
+    """The change of each quantity at every time by such an error of every layer."""
+    values = network.invariants(layers)
+    total = np.zeros_like(values)
+    for index, layer in enumerate(layers):
+        ways = []
+        for factor in (1.0 - error, 1.0 + error):
+            shaken = [*layers[:index], factor * layer, *layers[index + 1 :]]
+            ways.append(np.abs(network.invariants(shaken) - values))
+        total += np.maximum(*ways)
+    return total

@@ -11,38 +11,33 @@ from collections.abc import Sequence
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.dynamics import ParameterSpace, Trajectory, flow
-from limitpoint.problem import Problem
+from limitpoint.dynamics import LogCoordinates, Trajectory
 from limitpoint.sensitivity import Sensitivity
 from limitpoint.status import Status
-from limitpoint.theory import Reduction, reduction_of
+from limitpoint.theory import Reduction
+from limitpoint.verify import engines
 
 __all__ = ["end_within", "strayed_from", "within_the_form"]
 
 
-def end_within(problem: Problem, scales: Sensitivity, space: ParameterSpace) -> float | None:
+def end_within(reduction: Reduction | None, scales: Sensitivity) -> float | None:
     """When the flow within the form ends, where that of the layers might not; else None.
 
     Where the form does not reach the data the flow within it knows, and stops.
     """
     limit = scales.limit
     endless = limit.status is Status.LEAST_SQUARES or not np.isfinite(limit.clocks).all()
-    if not endless or problem.network.mirror_map(problem.init) is not None:
+    if not endless or reduction is None:
         return None
-    reduction = reduction_of(problem)
-    if reduction is None:
-        return None
-    return float(flow(reduction.diagonal, space=space).times[-1])
+    return float(engines.flow(reduction.diagonal, space=LogCoordinates()).times[-1])
 
 
-def strayed_from(problem: Problem, run: Trajectory, tolerance: float) -> Reduction | None:
-    """The diagonal form that a run has left by more than this, relative to its layers."""
-    reduction = reduction_of(problem)
+def strayed_from(reduction: Reduction | None, run: Trajectory, tolerance: float) -> bool:
+    """Whether a run has left the diagonal form by more than this, relative to its layers."""
     if reduction is None or run.layers is None:
-        return None
+        return False
     layers = [layer[-1] for layer in run.layers]
-    off = max(reduction.strayed(layers), _beyond_bounds(reduction, layers))
-    return reduction if off > tolerance else None
+    return max(reduction.strayed(layers), _beyond_bounds(reduction, layers)) > tolerance
 
 
 def _beyond_bounds(reduction: Reduction, layers: Sequence[Float]) -> float:
@@ -56,15 +51,21 @@ def _beyond_bounds(reduction: Reduction, layers: Sequence[Float]) -> float:
     return float(np.max(beyond, initial=0.0)) / largest
 
 
-def within_the_form(reduction: Reduction, space: ParameterSpace) -> Trajectory:
-    """The flow of the diagonal network within, in the coefficients of the problem itself."""
-    run = flow(reduction.diagonal, space=space)
-    coefs = np.stack([reduction.form.outer_coefs(coef) for coef in run.coefs])
+def within_the_form(reduction: Reduction, space: LogCoordinates) -> Trajectory:
+    """The flow of the diagonal network within, in coefficients and layers of the problem itself."""
+    run = engines.flow(reduction.diagonal, space=space)
+    form, init = reduction.form, reduction.problem.init
+    assert run.layers is not None, "of a flow in logarithmic coordinates"
+    start = [init.scale * layer for layer in init.direction]
+    records = [
+        form.outer_layers([layer[t] for layer in run.layers], start) for t in range(len(run.times))
+    ]
     return Trajectory.build(
         kind=f"{run.kind}, within the diagonal form",
         status=run.status,
         times=run.times,
-        coefs=coefs,
+        coefs=np.stack([form.outer_coefs(coef) for coef in run.coefs]),
         losses=run.losses,
         misfit=run.misfit,
+        layers=tuple(np.stack(each) for each in zip(*records, strict=True)),
     )

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from limitpoint.dynamics import ParameterSpace, SampleSpace, flow
+from limitpoint.dynamics import ParameterSpace, SampleSpace
 from limitpoint.problem import Problem
 from limitpoint.sensitivity import ACCUMULATION
 from limitpoint.theory import Limit
+from limitpoint.verify import engines
 from limitpoint.verify.verdict import Check, Verdict, certificate_checks, in_words
 
 __all__ = ["verdict_on_trap"]
@@ -19,11 +20,11 @@ def verdict_on_trap(problem: Problem, limit: Limit) -> Verdict:
 
     Not to the end: in parameter space rounding gets away at last, as any perturbation does.
     """
-    inwards = flow(problem, space=SampleSpace())
+    inwards = engines.flow(problem, space=SampleSpace())
     sizes = np.linalg.norm(inwards.coefs, axis=1)
     until = inwards.times[int(np.argmax(sizes <= TRAP_FOLLOWED * sizes[0]))]
     flows = tuple(
-        flow(problem, times=np.array([0.0, until]), space=space)
+        engines.flow(problem, times=np.array([0.0, until]), space=space)
         for space in (SampleSpace(), ParameterSpace())
     )
     apart = float(np.linalg.norm(flows[0].coef - flows[1].coef)) / float(sizes[0])

@@ -6,7 +6,8 @@ from limitpoint.arrays import Float
 from limitpoint.dynamics import Trajectory
 from limitpoint.problem import Problem
 from limitpoint.sensitivity import Sensitivity
-from limitpoint.theory import Limit, is_whitened, two_layer_bounds
+from limitpoint.theory import Limit, is_whitened
+from limitpoint.verify import engines
 from limitpoint.verify.verdict import Check
 
 __all__ = ["two_layer_bound_checks", "two_layer_checks"]
@@ -81,7 +82,7 @@ def two_layer_bound_checks(problem: Problem, run: Trajectory, accumulated: float
             accumulated,
             "accuracy of the flow",
         )
-        for name, bound in two_layer_bounds(problem, run.times).items()
+        for name, bound in engines.two_layer_bounds(problem, run.times).items()
     ]
 
 

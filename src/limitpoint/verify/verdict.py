@@ -9,19 +9,32 @@ from rich.console import Group
 from limitpoint.display import number, table, to_html, to_text
 from limitpoint.dynamics import Trajectory
 from limitpoint.problem import Problem
+from limitpoint.status import Status
 from limitpoint.theory import Limit
+from limitpoint.verify.outcome import Outcome
 
-__all__ = ["Check", "Verdict", "certificate_checks", "in_words"]
+__all__ = ["Check", "Verdict", "arrival_check", "certificate_checks", "in_words"]
+
+# A run that ended so was stopped: nothing is known against what it might have come to.
+STOPPED_SHORT = (Status.STEP_LIMIT, Status.INTEGRATOR_FAILED, Status.REACHED_END)
 
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison: a measured number, what it may be at most, and why."""
+    """One comparison: a measured number, what it may be at most, and why.
+
+    Attributes
+    ----------
+    compares
+        Whether failing it means that prediction and dynamics disagree. Else it means that a run was
+        stopped too early to be compared.
+    """
 
     name: str
     measured: float
     tolerance: float
     reason: str
+    compares: bool = True
 
     @property
     def passed(self) -> bool:
@@ -36,6 +49,7 @@ class Check:
             "tolerance": self.tolerance,
             "passed": self.passed,
             "reason": self.reason,
+            "compares": self.compares,
         }
 
 
@@ -50,11 +64,15 @@ class Verdict:
     limit
         The prediction; None where the theory fixes a set, not a point.
     flows
-        The exact flows: in parameter space always, in sample space where there is a mirror map.
+        The exact flows, the first of them at the problem's own scale: in sample space where there
+        is a map that float64 resolves; in parameter space, at the problem's scale or the nearest
+        that float64 holds; in logarithmic coordinates at both, where these differ.
     training
         The training run, if one was asked for.
     notes
-        What could not be checked, and why.
+        What was compared otherwise than at the problem's own scale, or not at all, and why.
+    missing
+        What decides, and could not be compared: with any of it the verdict is inconclusive.
     """
 
     problem: Problem
@@ -63,18 +81,30 @@ class Verdict:
     flows: tuple[Trajectory, ...]
     training: Trajectory | None = None
     notes: tuple[str, ...] = field(default=())
+    missing: tuple[str, ...] = field(default=())
+
+    @property
+    def outcome(self) -> Outcome:
+        """PASSED, FAILED or INCONCLUSIVE."""
+        failed = [check for check in self.checks if not check.passed]
+        if any(check.compares for check in failed):
+            return Outcome.FAILED
+        return Outcome.INCONCLUSIVE if failed or self.missing else Outcome.PASSED
 
     @property
     def passed(self) -> bool:
-        """Whether every check passed."""
-        return all(check.passed for check in self.checks)
+        """Whether every check passed, and nothing that decides was left out."""
+        return self.outcome is Outcome.PASSED
 
     def to_dict(self) -> dict[str, Any]:
         """As plain Python values."""
         return {
             "passed": self.passed,
+            "outcome": self.outcome.name,
+            "message": str(self.outcome),
             "checks": [check.to_dict() for check in self.checks],
             "notes": list(self.notes),
+            "missing": list(self.missing),
             "limit": None if self.limit is None else self.limit.to_dict(),
         }
 
@@ -87,7 +117,11 @@ class Verdict:
                 "passed": ("check", [check.passed for check in self.checks]),
             },
             coords={"check": [check.name for check in self.checks]},
-            attrs={"passed": int(self.passed), "notes": "\n".join(self.notes)},
+            attrs={
+                "passed": int(self.passed),
+                "outcome": self.outcome.name,
+                "notes": "\n".join((*self.missing, *self.notes)),
+            },
         )
 
     def __rich__(self) -> Any:
@@ -96,18 +130,19 @@ class Verdict:
                 check.name,
                 number(check.measured),
                 number(check.tolerance),
-                "pass" if check.passed else "FAIL",
+                _mark(check),
                 check.reason,
             )
             for check in self.checks
         ]
-        word = "PASSED" if self.passed else "FAILED"
+        word = self.outcome.name
         return Group(
             table(
                 f"Verdict on {self.problem!r}: {word}",
                 ("check", "measured", "at most", "", "because"),
                 rows,
             ),
+            *self.missing,
             *self.notes,
         )
 
@@ -116,6 +151,19 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         return to_html(repr(self))
+
+
+def _mark(check: Check) -> str:
+    if check.passed:
+        return "pass"
+    return "FAIL" if check.compares else "stopped"
+
+
+def arrival_check(name: str, run: Trajectory, measured: float, tolerance: float, why: str) -> Check:
+    """Whether a run got as far as it had to; if it was stopped, that compares nothing."""
+    return Check(
+        name, measured, tolerance, f"{why} ({in_words(run)})", run.status not in STOPPED_SHORT
+    )
 
 
 def certificate_checks(limit: Limit) -> list[Check]:
