@@ -8,7 +8,7 @@ import numpy as np
 from limitpoint.arrays import Float
 from limitpoint.dynamics.fitting import gauged_task
 from limitpoint.dynamics.gauge import FitGauge
-from limitpoint.dynamics.integrate import integrate
+from limitpoint.dynamics.integrate import STUCK_STEPS, integrate
 from limitpoint.dynamics.steps import Motion
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.problem import Problem
@@ -36,6 +36,7 @@ class Chart:
     time_unit: float = 1.0
     pace: Motion | None = None  # the chart's own, where it suits the flow better than time
     is_relative: bool = False  # whether errors of the state are relative to itself
+    patience: int = STUCK_STEPS  # steps without progress, at the level of rounding, to the end
     share: float | Float = 1.0  # of the relative tolerance that each number of the state is given
 
 
@@ -67,6 +68,7 @@ def follow(
         max_steps=max_steps,
         pace=chart.pace,
         is_relative=chart.is_relative,
+        patience=chart.patience,
     )
     signs, logs = chart.signs_and_logs(found.states)
     return Trajectory.build(

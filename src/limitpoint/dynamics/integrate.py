@@ -16,6 +16,7 @@ __all__ = [
     "LARGEST_JACOBIAN",
     "LARGEST_RECORD",
     "LARGEST_TRIAL",
+    "STUCK_STEPS",
     "Integration",
     "integrate",
 ]
@@ -27,9 +28,6 @@ RECORDS = 500
 LARGEST_RECORD = 2**26
 # A misfit that has not halved in this many steps, at the level of rounding, will not fall further.
 STUCK_STEPS = 50
-# Of parameters as they are so many: their steps grow where the rest of the misfit is rounding, and
-# would follow the gradient of that.
-STUCK_PARAMETERS = 5
 # After so many, when rounding alone can be as large, nothing more will come.
 HOPELESS_STEPS = 2000
 # Rounding that left a larger misfit than this, relative, would leave no solution to speak of.
@@ -66,13 +64,15 @@ def integrate(
     max_steps: int,
     pace: Motion | None = None,
     is_relative: bool = False,
+    patience: int = STUCK_STEPS,
 ) -> Integration:
     """Integrate an autonomous flow by LSODA (Adams where smooth, BDF where stiff).
 
     Without a Jacobian, for states too large to have one, by the explicit Runge–Kutta method DOP853.
     With a pace, along its path instead of time: the velocity and Jacobian are then the pace's own,
     of the state with the time as its last number. `is_relative` says that the state is of numbers
-    which grow and decay, with errors relative to themselves.
+    which grow and decay, with errors relative to themselves, and `patience` after how many steps
+    without progress a misfit at the level of rounding is taken for the last.
 
     Stops when `misfit(state)` falls to its tolerance, or gets stuck where rounding of the state
     alone can hold it, unless an end was asked for.
@@ -82,7 +82,6 @@ def integrate(
     ScaleNotRepresentable
         If no end was asked for and rounding hides the data altogether.
     """
-    patience = STUCK_PARAMETERS if is_relative else STUCK_STEPS
     watch = _Watch(misfit, rounding, misfit_tolerance, patience)
     wanted = None if times is None else np.asarray(times, dtype=np.float64)
     last = t_end if wanted is None else float(wanted.max())

@@ -27,6 +27,9 @@ EPS = float(np.finfo(np.float64).eps)
 # Errors of coordinates that keep their sign are relative to themselves alone, down to numbers that
 # float64 cannot divide any more.
 SMALLEST = 1e-280
+# So many steps without progress, at the level of rounding, are enough: steps grow where the rest of
+# the misfit is rounding, and would follow the gradient of that, far beyond the tolerance.
+PATIENCE = 5
 
 
 def flow_in_parameter_space(
@@ -132,6 +135,7 @@ def _own_chart(problem: Problem, own: OwnParameters, rtol: float) -> Chart:
         lower=lower,
         upper=upper,
         is_relative=True,
+        patience=PATIENCE,
     )
 
 
@@ -219,6 +223,7 @@ def _plain_chart(problem: Problem, rtol: float) -> Chart:
         loss=lambda state: float(loss_at(problem, split(state))),
         signs_and_logs=lambda states: (None, None),
         layers=split,
+        patience=PATIENCE,
     )
 
 

@@ -148,7 +148,8 @@ class DeepTable:
             floor, ceiling = (left - count) * PANEL, (left - count + 1) * PANEL
             for _ in range(INVERSION_STEPS):
                 error = self.clocks(positions) - clocks
-                step = error / self.rates(self.layer(positions))
+                # A frozen coefficient has no position to look for.
+                step = np.where(self.start.frozen, 0.0, error / self.rates(self.layer(positions)))
                 positions = np.clip(positions - step, floor, ceiling)
                 if not np.any(np.abs(step) > POSITION_ACCURACY * np.abs(positions)):
                     break

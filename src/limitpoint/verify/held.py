@@ -28,7 +28,7 @@ from limitpoint.networks import General
 from limitpoint.problem import Problem
 from limitpoint.theory import Reduction
 
-__all__ = ["KEPT", "StartErrors", "at_log_scale"]
+__all__ = ["KEPT", "StartErrors", "at_log_scale", "is_startable"]
 
 # Conserved differences of squares are kept to this part of the largest square of the layers: some
 # hundred roundings. (An integrator that is linear in the state does to a difference of layers what
@@ -37,6 +37,10 @@ KEPT = 1e-13
 # Derivatives in the logarithm of the start, by central differences: curvature leaves the square of
 # this step, rounding 1e-13 over it.
 STEP = 1e-4
+# Conserved differences that are off by more than this part of the start's squares, of a coefficient
+# whose layers have not grown to so many times these, are lost.
+LARGEST_LOST = 0.1
+GROWN = 100.0
 # Rows of data whose singular values are below this part of the largest are dependent in float64.
 RANK = 1e-13
 # Large parameters are integrated to a part of the tolerance, this at least: integrators accept none
@@ -95,6 +99,25 @@ class StartErrors:
         moved: Float = roots * (np.abs(free) @ (roots * shifts))
         return moved
 
+    def is_first_order(self, coef: Float, drifts: Float | float) -> bool:
+        """Whether all that is still to be told of the start is known well enough.
+
+        The conserved differences decide when a coefficient grows that is small at the limit; of one
+        that has grown, and stays, they decide nothing more.
+        """
+        network, init = self.problem.network, self.problem.init
+        if isinstance(network, General) or (self.is_turned and network.degree == 2):
+            return True
+        own = own_parameters(network, init.direction, np.inf)
+        assert own is not None, "every other network with a mirror map"
+        if isinstance(own, SumsOfPowers) and self.is_turned:
+            return True
+        squares = (np.exp(init.log_scale) * own.start) ** 2
+        nearest = np.where(squares > 0, squares, np.inf).min(axis=0)
+        grown = np.abs(coef) ** (2 / network.degree) > GROWN * squares.max(axis=0)
+        lost = np.broadcast_to(drifts, coef.shape) > LARGEST_LOST * nearest
+        return not bool((lost & ~grown).any())
+
     def kept_drifts(self, coef: Float) -> Float:
         """What float64 can lose of the conserved differences on the way to these coefficients."""
         init, degree = self.problem.init, self.problem.network.degree
@@ -107,13 +130,11 @@ class StartErrors:
 
     def is_representable(self, coef: Float) -> bool:
         """Whether float64 holds the start, and what decays while the rest grows."""
-        try:
-            layers = self.problem.init.layers
-        except LimitpointError:
+        if not is_startable(self.problem):
             return False
         if self.problem.network.degree != 2 or isinstance(self.problem.network, General):
             return True
-        own = own_parameters(self.problem.network, layers, np.inf)
+        own = own_parameters(self.problem.network, self.problem.init.layers, np.inf)
         assert own is not None, "two layers, or powers"
         start = np.abs(own.start)
         grown = np.sqrt(2 * np.abs(coef).max(initial=0.0)) + start.max()
@@ -180,6 +201,14 @@ def _general_times(problem: Problem) -> Float:
     both = np.stack([times.t_plus, times.t_minus])
     longest: Float = np.max(np.where(np.isfinite(both), both, 0.0), axis=0)
     return longest
+
+
+def is_startable(problem: Problem) -> bool:
+    """Whether float64 holds the layers at the start."""
+    try:
+        return len(problem.init.layers) > 0
+    except LimitpointError:
+        return False
 
 
 def at_log_scale(problem: Problem, log_scale: float) -> Problem:

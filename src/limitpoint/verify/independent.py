@@ -6,7 +6,6 @@ flow ends at the prediction for that scale, and the flow in logarithmic coordina
 theirs does; at the problem's own scale the flow in logarithmic coordinates ends at the prediction.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,7 +20,7 @@ from limitpoint.theory import Limit, Reduction, reduction_of
 from limitpoint.verify import engines
 from limitpoint.verify.conserved import drift_check
 from limitpoint.verify.disguise import end_within, strayed_from, within_the_form
-from limitpoint.verify.held import StartErrors, at_log_scale
+from limitpoint.verify.held import StartErrors, at_log_scale, is_startable
 from limitpoint.verify.layers import layer_checks
 from limitpoint.verify.verdict import Check, arrival_check
 
@@ -33,7 +32,7 @@ DECISIVE = 2.5e-3
 # The independent run may take so many steps, some ten seconds of forty coefficients; a run that
 # would need more is made at a scale nearer to one.
 MOST_STEPS = 30_000
-# Scales are tried a factor of ten apart, so many of them by a run.
+# Scales are looked at a factor of ten apart, and so many of them tried by a run.
 FACTOR = float(np.log(10.0))
 MOST_RUNS = 3
 
@@ -77,15 +76,35 @@ class _Attempt:
     moved: Float | None
     why_not: str = field(default="")
 
+    def drift(self, name: str) -> Check | None:
+        """What the flow should keep, where the network has such."""
+        reason = f"{ACCUMULATION:g} rtol (1 + longest growth)"
+        return drift_check(
+            f"{name}: invariant drift", self.problem.network, self.run, self.accumulated, reason
+        )
+
+    @property
+    def tells(self) -> bool:
+        """Whether it decides, or contradicts itself.
+
+        By a drift that no integration explains, or an end that misses the data which it claims to
+        fit.
+        """
+        kept = self.drift("")
+        own = [self.arrival(""), *([] if kept is None else [kept])]
+        return not self.why_not or any(check.compares and not check.passed for check in own)
+
+    def arrival(self, name: str) -> Check:
+        """Whether it fits the data as well as can be."""
+        tolerance = ParameterSpace().misfit_tolerance
+        return flow_checks(name, self.run, self.scales, tolerance, self.tolerance)[0]
+
     def checks(self, name: str) -> list[Check]:
         """All that is compared of it."""
         checks = flow_checks(
             name, self.run, self.scales, ParameterSpace().misfit_tolerance, self.tolerance
         )
-        reason = f"{ACCUMULATION:g} rtol (1 + longest growth)"
-        kept = drift_check(
-            f"{name}: invariant drift", self.problem.network, self.run, self.accumulated, reason
-        )
+        kept = self.drift(name)
         return [
             *checks,
             *([] if kept is None else [kept]),
@@ -110,16 +129,17 @@ def independent_evidence(problem: Problem, limit: Limit, scales: Sensitivity) ->
         attempt = _attempt(problem, limit, scales, None, None)
         return _direct(attempt)
     why = _why_not_held(errors, reduction, scales)
+    has_failed = not why
     if not why:
         try:
             attempt = _attempt(problem, limit, scales, reduction, errors)
         except ScaleNotRepresentable as error:
             why = str(error)
         else:
-            if not attempt.why_not:
+            if attempt.tells:
                 return _direct(attempt)
             why = attempt.why_not
-    return _chain(problem, limit, scales, reduction, why)
+    return _chain(problem, limit, scales, reduction, why, has_failed)
 
 
 def flow_checks(
@@ -130,7 +150,8 @@ def flow_checks(
         arrival_check(
             f"{name}: misfit",
             run,
-            run.misfit,
+            # By the coefficients too: the tolerance of the distance takes their misfit for granted.
+            max(run.misfit, scales.misfit(run.coef)),
             SAFETY * max(misfit_tolerance, scales.rounding_misfit()),
             "stopping rule of the flow",
         ),
@@ -205,9 +226,11 @@ def _attempt(
         reached = engines.flow(problem, t_end=until, space=space)
         run = replace(reached, misfit=scales.misfit(reached.coef))
     accumulated = _accumulated(scales)
-    tolerance, moved = scales.tolerance(run.coef, accumulated), None
+    tolerance, moved, lost = scales.tolerance(run.coef, accumulated), None, False
     if errors is not None:
-        moved = errors.moves(_within(scales), accumulated, _drifts(reduction, problem, run, scales))
+        drifts = _drifts(reduction, problem, run, scales)
+        moved = errors.moves(_within(scales), accumulated, drifts)
+        lost = not errors.is_first_order(_within(scales), drifts)
         tolerance += SAFETY * _outer_norm(reduction, moved) / scales.size
     return _Attempt(
         problem,
@@ -218,7 +241,7 @@ def _attempt(
         accumulated,
         tolerance,
         moved,
-        _why_undecided(run, tolerance, strayed_from(reduction, run, accumulated), until),
+        _why_undecided(run, tolerance, strayed_from(reduction, run, accumulated), lost, until),
     )
 
 
@@ -230,7 +253,9 @@ def _accumulated(scales: Sensitivity) -> float:
     return ACCUMULATION * ParameterSpace().rtol * (1.0 + scales.longest_growth)
 
 
-def _why_undecided(run: Trajectory, tolerance: float, strayed: bool, until: float | None) -> str:
+def _why_undecided(
+    run: Trajectory, tolerance: float, strayed: bool, lost: bool, until: float | None
+) -> str:
     if strayed:
         return (
             "rounding takes them out of the diagonal form of this network, where it is unstable, "
@@ -238,6 +263,8 @@ def _why_undecided(run: Trajectory, tolerance: float, strayed: bool, until: floa
         )
     if not run.status.ok and until is None:
         return f"their flow did not arrive ({run.status.name.lower().replace('_', ' ')})"
+    if lost:
+        return "float64 lost what the flow conserves of a coefficient that had grown and come back"
     if not tolerance <= DECISIVE:
         return f"the errors of their flow may move its end by {tolerance:.1g} of itself"
     return ""
@@ -285,6 +312,7 @@ def _chain(
     scales: Sensitivity,
     reduction: Reduction | None,
     why: str,
+    has_failed: bool,
 ) -> Evidence:
     """Independent run and logarithms at the nearest scale that is held, logarithms here."""
     here = _log_flow(problem, reduction)
@@ -294,7 +322,7 @@ def _chain(
     )
     checks += layer_checks("logarithmic flow", problem, limit, here, scales, accumulated, reduction)
     own = scale_in_words(problem)
-    attempt = _nearest_held(problem)
+    attempt = _nearest_held(problem, has_failed)
     if attempt is None:
         lost = (
             f"At scale {own}, and at every scale nearer to one that was tried, no run of the "
@@ -310,7 +338,8 @@ def _chain(
         Check(
             f"logarithmic flow at scale {there}: distance from the parameter flow",
             apart,
-            attempt.tolerance + _log_tolerance(attempt.scales, beside)[1],
+            # Both stop at the same misfit.
+            attempt.tolerance + _log_tolerance(attempt.scales, attempt.run)[1],
             "both (misfit + accuracy) × sensitivity",
         )
     )
@@ -322,42 +351,37 @@ def _chain(
     return Evidence(checks, [here, attempt.run, beside], (note,))
 
 
-def _nearest_held(problem: Problem) -> _Attempt | None:
-    """An independent run at the nearest scale, towards one, at which it decides."""
+def _nearest_held(problem: Problem, has_failed: bool) -> _Attempt | None:
+    """An independent run at the nearest scale, towards one, at which it decides.
+
+    Scales that cannot be held are passed over by factors of ten. A run that was made and decides
+    nothing would not do much better ten times nearer: then half of the logarithm is left.
+    """
+    sign, left = np.sign(problem.init.log_scale), abs(problem.init.log_scale)
     runs = 0
-    for nearer in _scales_towards_one(problem):
+    while left > 0 and runs < MOST_RUNS:
+        left = left / 2 if has_failed else max(left - FACTOR, 0.0)
+        has_failed = False
+        nearer = at_log_scale(problem, float(sign * (left if left > FACTOR / 2 else 0.0)))
         found = _at_scale(nearer)
         if found is None:
             continue
-        runs += 1
+        runs, has_failed = runs + 1, True
         try:
             attempt = _attempt(*found)
         except ScaleNotRepresentable:
             continue
-        if not attempt.why_not:
+        if attempt.tells:
             return attempt
-        if runs == MOST_RUNS:
-            break
     return None
-
-
-def _scales_towards_one(problem: Problem) -> Iterator[Problem]:
-    """The problem at scales a factor of ten apart, those that float64 can hold at all."""
-    log_scale = problem.init.log_scale
-    steps = int(np.ceil(abs(log_scale) / FACTOR))
-    for step in range(1, steps + 1):
-        left = abs(log_scale) - min(step * FACTOR, abs(log_scale))
-        nearer = at_log_scale(problem, float(np.sign(log_scale) * left))
-        errors = StartErrors.of(nearer, _reduction(nearer))
-        size = np.full(1, problem.regression.fit_size)
-        if errors is not None and errors.is_representable(size):
-            yield nearer
 
 
 def _at_scale(
     problem: Problem,
 ) -> tuple[Problem, Limit, Sensitivity, Reduction | None, StartErrors] | None:
     """Prediction and sensitivities at another scale, where the parameters are held, it seems."""
+    if not is_startable(problem):
+        return None
     try:
         limit = engines.predict(problem)
         scales = sensitivity_of(problem, limit)
