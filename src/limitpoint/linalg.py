@@ -193,6 +193,10 @@ class Equilibrated:
         """A vector in the range of X by what it asks of `rows @ (β / column_scales)`."""
         return ((self.left.T @ _by_row(self.row_scales, residual)).T / self.values).T
 
+    def least_norm(self, fit: Float) -> Float:
+        """The coefficients of least norm, in equilibrated units, with this fit."""
+        return _by_row(self.column_scales, self.rows.T @ self.coordinates(fit))
+
     def sample_dual(self, dual: Float) -> Float:
         """The ν with `Xᵀν = rowsᵀ dual / column_scales`."""
         return _by_row(self.row_scales, self.left @ (dual.T / self.values).T)

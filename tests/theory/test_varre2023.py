@@ -15,8 +15,8 @@ from tests.oracles import two_layer_flow as oracle
 
 import limitpoint as lp
 from limitpoint.errors import InitError, NoTheoremApplies
-from limitpoint.theory.rates import two_layer_bounds
 from limitpoint.theory.constraint import Constraint
+from limitpoint.theory.rates import two_layer_bounds
 from limitpoint.theory.varre2023 import _certify
 
 EPS = float(np.finfo(np.float64).eps)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 from limitpoint.arrays import Float
-from limitpoint.dynamics.row_space import RowSpace
+from limitpoint.linalg import EPS, Equilibrated
 from limitpoint.status import Status
 from limitpoint.tasks import Regression
 
@@ -14,9 +14,11 @@ __all__ = ["FitGauge"]
 
 # y counts as out of reach when no coefficients come closer to it than this, relative.
 RANGE_TOLERANCE = 1e-10
+# A row whose target is a small part of its terms is measured by this part of them, so that rounding
+# of the terms stays far below the tolerance of a flow.
+SMALL_ROW = 1e-3
 # Matrix products add a few units of rounding to those of the state itself.
 ROUNDING_UNITS = 8.0
-EPS = float(np.finfo(np.float64).eps)
 # The fit within bounds is found to this, relative.
 BOUNDED_TOLERANCE = 1e-14
 # Coefficients nearer to a bound than this part of the largest are taken to be there; with the
@@ -38,6 +40,8 @@ class FitGauge:
         Its size (that of the start if it is zero).
     in_range
         Whether it is y itself.
+    sizes
+        What a miss of each row is relative to: rows may be in any units.
     """
 
     task: Regression
@@ -45,6 +49,7 @@ class FitGauge:
     target: Float
     unit: float
     in_range: bool
+    sizes: Float
 
     @classmethod
     def of(
@@ -60,34 +65,42 @@ class FitGauge:
         upper = np.full(n, np.inf) if upper is None else upper
         movable = lower < upper
         columns = task.X * movable
-        basis = RowSpace.of(columns).left
-        reachable = basis @ (basis.T @ task.y)
-        if np.linalg.norm(reachable) <= ROUNDING_UNITS * EPS * np.linalg.norm(task.y):
-            reachable = np.zeros_like(task.y)  # what is left is rounding
+        data = Equilibrated.of(columns)
+        basis, reachable = data.range_basis, data.best_fit(task.y)[0]
         if (movable & (np.isfinite(lower) | np.isfinite(upper))).any():
             bounded = _fit_within(columns, task.y, lower, upper)
             size = float(np.linalg.norm(reachable))
             if np.linalg.norm(bounded - reachable) > RANGE_TOLERANCE * size:
                 reachable = bounded
-        size = float(np.linalg.norm(task.y))
-        outside = float(np.linalg.norm(task.y - reachable))
+        terms = np.abs(columns) @ np.abs(data.least_norm(reachable))
+        outside = np.abs(task.y - reachable) > RANGE_TOLERANCE * (np.abs(task.y) + terms)
         unit = float(np.linalg.norm(reachable)) or float(np.linalg.norm(task.X @ start))
-        return cls(task, basis, basis.T @ reachable, unit, outside <= RANGE_TOLERANCE * size)
+        sizes = np.maximum(np.abs(reachable), SMALL_ROW * terms)
+        return cls(task, basis, basis.T @ reachable, unit, not outside.any(), sizes)
 
     def misfit(self, coef: Float) -> float:
-        """Distance of Xβ from the best fit, relative to it (to the start if it is zero)."""
+        """Distance of Xβ from the best fit, relative to it (to the start if it is zero).
+
+        Of all rows together, or of the worst row by itself if that is more.
+        """
         if self.unit == 0.0:
             return 0.0
         with np.errstate(over="ignore", invalid="ignore"):
             gap = self.target - self.basis.T @ (self.task.X @ coef)
-            misfit = float(np.linalg.norm(gap)) / self.unit
+            misfit = self._relative(np.abs(self.basis @ gap), float(np.linalg.norm(gap)))
         return misfit if np.isfinite(misfit) else np.inf  # coefficients have left float64
 
     def rounding(self, noise: Float) -> float:
         """The misfit that errors of this size in the coefficients can cause, on the same scale."""
         if self.unit == 0.0:
             return 0.0
-        return ROUNDING_UNITS * float(np.linalg.norm(np.abs(self.task.X) @ noise)) / self.unit
+        rows = ROUNDING_UNITS * (np.abs(self.task.X) @ noise)
+        return self._relative(rows, float(np.linalg.norm(rows)))
+
+    def _relative(self, rows: Float, norm: float) -> float:
+        """The worst of all rows together and of each in its own size."""
+        own = np.divide(rows, self.sizes, out=np.zeros_like(rows), where=self.sizes > 0)
+        return max(norm / self.unit, float(own.max(initial=0.0)))
 
     @property
     def arrived(self) -> Status:

@@ -53,7 +53,7 @@ class Constraint:
         fit, off, in_range = y, np.zeros_like(y), True
         if not data.has_full_row_rank:
             fit, off = data.best_fit(y)
-            least = _least(data, fit)
+            least = data.least_norm(fit)
             sizes = np.abs(y) + np.abs(X) @ np.abs(least)
             in_range = bool((np.abs(y - fit) <= RANGE_TOLERANCE * sizes).all())
             fit, off = (y, np.zeros_like(y)) if in_range else (fit, off)
@@ -80,7 +80,7 @@ class Constraint:
     @cached_property
     def least(self) -> Float:
         """The best fit of least norm in these units: the size of what coefficients must be."""
-        return _least(self.data, self.fit)
+        return self.data.least_norm(self.fit)
 
     def missed(self, coef: Float) -> float:
         """The largest miss of the best fit, row by row relative to what is added up there.
@@ -120,9 +120,3 @@ class Constraint:
         """The same with the columns that are not kept left out."""
         data = replace(self.data, X=self.data.X * kept)
         return replace(self, data=data, rows=self.rows * kept)
-
-
-def _least(data: Equilibrated, fit: Float) -> Float:
-    within = data.rows.T @ data.coordinates(fit)
-    least: Float = (data.column_scales * within.T).T
-    return least

@@ -34,8 +34,8 @@ TINY = float(np.finfo(np.float64).tiny)
 POOR = 1e-10
 # Each step takes the miss to rounding, unless bounds are in its way.
 MAX_FITTING = 4
-# In the last steps a coefficient moves by no more than this part of itself, or by so many times what
-# rounding of its mirror coordinate does to it.
+# In the last steps a coefficient moves by no more than this part of itself, or by so many times
+# what rounding of its mirror coordinate does to it.
 POLISHED = 1e-2
 SAFETY = 100.0
 # A row misses its target by rounding if it does so by this part of what is added up.
@@ -299,9 +299,7 @@ def _fitted(
     )
 
 
-def _fit(
-    mirror: MirrorMap, coef: Float, slopes: Float, rounding: Float, data: Constraint
-) -> Float:
+def _fit(mirror: MirrorMap, coef: Float, slopes: Float, rounding: Float, data: Constraint) -> Float:
     """While the largest miss, relative to what is added up in its row, halves.
 
     A coefficient moves by a small part of itself, or by what rounding did to it: inactive ones

@@ -122,7 +122,13 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
         notes += training_notes(problem, limit)
         run = engines.train(problem, training, steps)
         checks += _training_checks(problem, training, run, steps, scales)
-    return Verdict(problem, tuple(checks), limit, tuple(flows), run, tuple(notes), evidence.missing)
+    missing = (*_uncertified(limit), *evidence.missing)
+    return Verdict(problem, tuple(checks), limit, tuple(flows), run, tuple(notes), missing)
+
+
+def _uncertified(limit: Limit) -> tuple[str, ...]:
+    """Why the prediction itself is none to be compared with, if so."""
+    return () if limit.status.ok else (f"The prediction is not certified. {limit.status}",)
 
 
 def _sample_flow(problem: Problem, limit: Limit) -> tuple[list[Trajectory], tuple[str, ...]]:
