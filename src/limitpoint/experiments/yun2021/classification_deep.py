@@ -43,8 +43,9 @@ NETWORKS = {
     "convolutional": Convolutional((FEATURES,) * DEPTH),
     "tensor": tensor_network(DEPTH, seed=0),
 }
-# Exponents are measured from here on.
-FROM = 1e3
+# Exponents are measured from here on; with the next term, from here.
+FROM = 5e3
+FROM_NEXT = 1e3
 # Beyond this margin the weights, exponentials of margins, are known to fewer digits than the pull
 # is off.
 RESOLVED = 2e5
@@ -158,14 +159,28 @@ class ClassificationDeep(Experiment):
                 ("spread", "condition (b)", RESOLVED),
             ):
                 sizes = data[key].values[n]
-                # Layers grow as margin^⅓: the next term, which is fitted along, is by that much
-                # smaller than the leading one, and what follows by as much again.
-                fit = (FROM, last, 1 / DEPTH)
-                slopes = np.array([exponent(margins, one, *fit) for one in sizes])
+                slopes = np.array([exponent(margins, one, FROM, last) for one in sizes])
                 due = float(data[f"predicted_{key}_exponent"])
                 worst = float(slopes[np.argmax(np.abs(slopes - due))])
-                allowed = exponent_error(margins, 2 / DEPTH, *fit)
-                found.append(Check(f"{name}: exponent of {words}", worst, due, allowed))
+                # Layers grow as margin^⅓: the next terms are by that much smaller.
+                found.append(
+                    Check(f"{name}: exponent of {words}", worst, due, FROM ** (-1 / DEPTH))
+                )
+        return [*found, *self._typical(data)]
+
+    def _typical(self, data: xr.Dataset) -> list[Check]:
+        """Exponents with the next term, a part margin^−⅓, fitted along: the median of all runs.
+
+        What follows is smaller by as much again, times a constant that is of order 1 for most.
+        """
+        margins, found = data["margin"].values, []
+        for key, last in (("residual", self.margin), ("spread", RESOLVED)):
+            fit = (FROM_NEXT, last, 1 / DEPTH)
+            runs = data[key].values.reshape(-1, len(margins))
+            slope = float(np.median([exponent(margins, one, *fit) for one in runs]))
+            due = float(data[f"predicted_{key}_exponent"])
+            allowed = exponent_error(margins, 2 / DEPTH, *fit)
+            found.append(Check(f"exponent of the {key}, median of all runs", slope, due, allowed))
         return found
 
     def plot(self, data: xr.Dataset) -> Figure:
