@@ -140,7 +140,7 @@ class Equilibrated:
     @cached_property
     def rank_is_exact(self) -> bool:
         """Whether the rank is that of the data as exact numbers, not one that rounding hides."""
-        return self.rank == min(self.X.shape) or self.rank == exact_rank(self.X)
+        return bool(self.rank == min(self.X.shape) or self.rank == exact_rank(self.X))
 
     @cached_property
     def _spanning(self) -> tuple[Float, Float, Float]:

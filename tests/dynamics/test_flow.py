@@ -501,3 +501,36 @@ class TestConservation:
         a, b = problem.init.direction
         larger = np.where(np.abs(a) > np.abs(b), run.layers[0], run.layers[1])
         assert (np.sign(larger) == np.sign(larger[0])).all()
+
+
+@pytest.mark.parametrize("network", [lp.Diagonal(2), lp.Diagonal(3), lp.FullyConnected((2,))])
+def test_where_nothing_moves_the_end_is_still_the_end(network):
+    task = lp.Regression([[1.0, 2.0]], [1.0])
+    init = lp.Init([np.zeros(shape) for shape in network.layer_shapes(task)])
+    run = lp.flow(lp.Problem(network, init, task), t_end=3.0)
+    np.testing.assert_array_equal(run.times, [0.0, 3.0])
+    np.testing.assert_array_equal(run.coefs, 0.0)
+
+
+def test_a_coefficient_that_never_moves_does_not_hold_up_the_others():
+    """Two zero layers at depth 3: the inversion of its clock never converged, in 100 rounds."""
+    rounds = []
+    X, y = gaussian_data(3, 4)
+    for frozen in (False, True):
+        layers = [layer.copy() for layer in random_layers(4, 3)]
+        if frozen:
+            layers[0][-1] = layers[1][-1] = 0.0
+        problem = diagonal_problem(X, y, *layers, scale=0.3)
+        mirror = problem.network.mirror_map(problem.init)
+        calls = []
+        real = type(mirror.table).clocks
+
+        def counted(self, positions, real=real, calls=calls):
+            calls.append(1)
+            return real(self, positions)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(type(mirror.table), "clocks", counted)
+            mirror.coefs(np.linspace(-1.0, 1.0, 4) / problem.init.scale)
+        rounds.append(len(calls))
+    assert rounds[1] <= rounds[0] + 1

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 from limitpoint.arrays import Float
-from limitpoint.linalg import EPS, Equilibrated
+from limitpoint.linalg import Equilibrated
 from limitpoint.status import Status
 from limitpoint.tasks import Regression
 

@@ -75,7 +75,8 @@ def hides_margins(task: Classification, coef: Float) -> bool:
     up in it, and so has every partial sum.
     """
     rounding = len(coef) * EPS * (np.abs(task.X) @ np.abs(coef))
-    return bool(((rounding > PROMISED) & (task.margins(coef) - 1.0 <= rounding / PROMISED)).any())
+    allowed = PROMISED[ERROR_BOUND]
+    return bool(((rounding > allowed) & (task.margins(coef) - 1.0 <= rounding / allowed)).any())
 
 
 def _contributions(task: Classification, space: MarginSpace, norms: Float) -> Float:
