@@ -92,7 +92,7 @@ class Sensitivity(ABC):
     def misfit(self, coef: Float) -> float:
         """Distance of the fit from the best that can be reached, as a run measures it."""
         gap = self._target - self._range.T @ (self._task.X @ coef)
-        return float(np.linalg.norm(gap)) / (self.gauge.unit or 1.0)
+        return self.gauge.relative(self._range @ gap)
 
     @property
     def terms(self) -> Float:
@@ -101,9 +101,9 @@ class Sensitivity(ABC):
 
     def rounding_misfit(self) -> float:
         """The misfit, relative to the fit, that rounding of clocks or positions can cause."""
-        moved = float(np.linalg.norm(np.abs(self._task.X) @ self._noise()))
+        moved = np.abs(self._task.X) @ self._noise()
         fit = float(np.linalg.norm(self._task.X @ self.limit.coef))
-        return moved / fit if fit > moved else 0.0
+        return self.gauge.relative(moved) if fit > float(np.linalg.norm(moved)) else 0.0
 
     @abstractmethod
     def _gain(self, coef: Float) -> Float:

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 from limitpoint.arrays import Float
+from limitpoint.dynamics.row_space import RowSpace
 from limitpoint.linalg import Equilibrated
 from limitpoint.status import Status
 from limitpoint.tasks import Regression
@@ -65,8 +66,11 @@ class FitGauge:
         upper = np.full(n, np.inf) if upper is None else upper
         movable = lower < upper
         columns = task.X * movable
-        data = Equilibrated.of(columns)
-        basis, reachable = data.range_basis, data.best_fit(task.y)[0]
+        data, within = Equilibrated.of(columns), RowSpace.of(columns)
+        # Along its singular vectors columns of very different sizes stay apart; where rows are so
+        # different that some are lost beside the others, along the samples themselves.
+        basis = within.left if len(within.values) == data.rank else data.range_basis
+        reachable = data.best_fit(task.y)[0]
         if (movable & (np.isfinite(lower) | np.isfinite(upper))).any():
             bounded = _fit_within(columns, task.y, lower, upper)
             size = float(np.linalg.norm(reachable))
@@ -87,20 +91,21 @@ class FitGauge:
             return 0.0
         with np.errstate(over="ignore", invalid="ignore"):
             gap = self.target - self.basis.T @ (self.task.X @ coef)
-            misfit = self._relative(np.abs(self.basis @ gap), float(np.linalg.norm(gap)))
+            misfit = self.relative(self.basis @ gap)
         return misfit if np.isfinite(misfit) else np.inf  # coefficients have left float64
 
     def rounding(self, noise: Float) -> float:
         """The misfit that errors of this size in the coefficients can cause, on the same scale."""
         if self.unit == 0.0:
             return 0.0
-        rows = ROUNDING_UNITS * (np.abs(self.task.X) @ noise)
-        return self._relative(rows, float(np.linalg.norm(rows)))
+        return self.relative(ROUNDING_UNITS * (np.abs(self.task.X) @ noise))
 
-    def _relative(self, rows: Float, norm: float) -> float:
-        """The worst of all rows together and of each in its own size."""
-        own = np.divide(rows, self.sizes, out=np.zeros_like(rows), where=self.sizes > 0)
-        return max(norm / self.unit, float(own.max(initial=0.0)))
+    def relative(self, rows: Float) -> float:
+        """What is missing in each row: the worst of all together and of each in its own size."""
+        sizes = self.sizes.reshape(rows.shape)
+        own = np.divide(np.abs(rows), sizes, out=np.zeros_like(rows), where=sizes > 0)
+        together = float(np.linalg.norm(rows)) / (self.unit or 1.0)
+        return max(together, float(own.max(initial=0.0)))
 
     @property
     def arrived(self) -> Status:
