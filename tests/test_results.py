@@ -373,7 +373,7 @@ def test_saddle_path_prints_its_steps_objective_status_and_certificate(path):
     assert f"Saddle path: 3 saddles, times in units of {np.log(1e3) / 2:.6g}" in text
     assert str(path.status) in " ".join(text.split())
     assert f"Objective {path.objective:.9g}" in text
-    assert "duality gap" in text
+    assert "error bound" in text
     rows = [line.split() for line in text.splitlines()]
     assert ["1", "1", "0.1", "0", "β[0]", "=", "0.8"] in rows
     assert max(len(line) for line in text.splitlines()) <= LONGEST_LINE

@@ -95,7 +95,7 @@ class Certificate:
     def worst(self) -> float:
         """The largest residual, each in units in which `tolerance` is allowed; inf for NaN."""
         shares = [value / self.allowed(name) for name, value in self.residuals.items()]
-        return self.tolerance * float(np.max(np.nan_to_num(shares, nan=np.inf)))
+        return self.tolerance * float(np.max(np.nan_to_num(shares, nan=np.inf, posinf=np.inf)))
 
     @property
     def error_bound(self) -> float | None:

@@ -49,7 +49,6 @@ def test_drifting_factors_are_computed_afresh(monkeypatch):
     original = ActiveSet.refactor
     monkeypatch.setattr(ActiveSet, "refactor", lambda self: (calls.append(1), original(self)))
     monkeypatch.setattr("limitpoint.theory.basis_pursuit.walk.FACTOR_DRIFT_TOL", -1.0)
-    monkeypatch.setattr("limitpoint.theory.basis_pursuit.walk.CLOCK_DRIFT_TOL", -1.0)
     rng = np.random.default_rng(0)
     A, y = rng.normal(size=(20, 60)), rng.normal(size=20)
     path = saddle_path(A, y)

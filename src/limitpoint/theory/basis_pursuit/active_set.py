@@ -9,26 +9,46 @@ Notation: P passive set, ``target = y − Σ_{i∉P} xᵢkᵢ``, ``r = y − Xk`
 """
 
 from collections.abc import Iterable
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from limitpoint.arrays import Float
+from limitpoint.theory.basis_pursuit.clocks import Noise
 from limitpoint.theory.basis_pursuit.column_factor import EPS, ColumnFactor
+from limitpoint.theory.basis_pursuit.compensated import residuals
 from limitpoint.theory.basis_pursuit.design import Design
+from limitpoint.theory.basis_pursuit.graded_factor import GradedFactor
+from limitpoint.theory.basis_pursuit.row_scales import row_scales
 
 # |xᵢᵀr| below this fraction of ‖xᵢ‖‖r‖ is rounding error: r is orthogonal to the passive columns to
 # a few EPS·‖r‖, and the dot product adds at most about √m·EPS (random signs) of ‖xᵢ‖‖r‖.
 ORTHOGONALITY_TOL = 64 * EPS
-# A residual below this fraction of ‖y‖ (or of ‖target‖) is the rounding error of its projection.
+# A residual below this fraction of ‖y‖ (or of ‖target‖) is the rounding error of its projection;
+# row by row, one below this fraction of what is added up in the row.
 RESIDUAL_TOL = 64 * EPS
+# Rounding of the terms of a row, in EPS: theirs and that of their sum. Well below RESIDUAL_TOL, so
+# that a path does not end before the rows are fitted.
+ROUNDING_UNITS = 4.0
+# Rows that differ in size by more than this are factorised row by row from the start:
+# `ColumnFactor` is accurate to EPS of the largest row, 1e-13 of one that is smaller by this. Clocks
+# are asked 1e-11.
+GRADED_ROWS = 2.0**9
 # A passive coefficient that lands within this fraction of the way it came from an end of its box
 # has landed on it: the difference is rounding error of the triangular solve.
 LANDING_TOL = 64 * EPS
 # Unit columns whose combination is shorter than this add up to zero: the projections are accurate
 # to a few EPS, and non-negative least squares to about its square root of a sum of squares.
 AMBIGUITY_TOL = 1e-10
+# The last saddle is corrected this many times, and only by changes smaller than this fraction of
+# each coefficient: each time the error falls by EPS times the condition number, so that a change
+# of that size means that nothing is gained.
+POLISHING_STEPS = 2
+POLISHING_REACH = 1e-3
+# After a change smaller than this, another would be below EPS.
+POLISHED = 1e-8
 # An inner solve that needs more exchanges than this per candidate is cycling on rounding errors.
 MAX_EXCHANGES_PER_CANDIDATE = 10
 
@@ -58,11 +78,16 @@ class ActiveSet:
         self.is_passive = np.zeros(n_features, dtype=bool)
         self.resting: list[int] = []  # candidates of the last step that ended at rest
         self.still: list[int] = []  # those of them whose slope is zero
+        self.dropped: list[int] = []  # what came to rest when rows were told apart
+        self.fitted = False  # whether the last step ended with Xk = y
         self.exhausted = False
-        # A slope xᵢᵀr below this times ‖r‖ is zero.
-        self.slope_tol = ORTHOGONALITY_TOL * float(np.sqrt(n_samples)) * design.norms
-        self._factor = ColumnFactor(y)
-        self._y_norm = self._factor.target_norm
+        self._slope_tol = ORTHOGONALITY_TOL * float(np.sqrt(n_samples))
+        self._norm_tol = self._slope_tol * design.norms
+        # Whether the columns are factorised row by row.
+        self.is_graded = design.row_spread() > GRADED_ROWS
+        self._factor: ColumnFactor | GradedFactor
+        self._factor = GradedFactor(y) if self.is_graded else ColumnFactor(y)
+        self._y, self._y_norm = y, self._factor.target_norm
         self._order = np.zeros(min(n_samples, n_features), dtype=np.intp)
 
     @property
@@ -80,10 +105,53 @@ class ActiveSet:
         """‖y − Xk‖."""
         return self._factor.residual_norm
 
-    @property
+    def grade(self) -> None:
+        """From here on, factorise row by row; ``dropped`` came to rest by that."""
+        columns = self.design.columns(self.passive.tolist())
+        self._factor, self.is_graded = GradedFactor(self._factor.target, columns), True
+        self.dropped = self._settle()
+
     def is_fitted(self) -> bool:
-        """Whether Xk = y, up to the rounding error of the residual."""
-        return self.residual_norm <= RESIDUAL_TOL * max(self._y_norm, self._factor.target_norm)
+        """Whether Xk = y, in every row up to the rounding error of what is added up in it.
+
+        If all that is left is rounding of the largest rows, but not of others, the columns are
+        factorised row by row from here on.
+        """
+        if not self.is_graded:
+            factor = self._factor
+            if factor.residual_norm > RESIDUAL_TOL * max(self._y_norm, factor.target_norm):
+                return False
+            if self._is_fitted_in_rows():
+                return True
+            self.grade()
+        return self._is_fitted_in_rows()
+
+    def _is_fitted_in_rows(self) -> bool:
+        return bool((np.abs(self.residual) <= RESIDUAL_TOL * self._row_sizes()).all())
+
+    def slope_noise(self, *, by_rows: bool = False) -> Noise:
+        """The size below which a slope ``xᵢᵀr`` is zero, for every column.
+
+        Relative to ``‖xᵢ‖‖r‖``, or, with rows of different size, to what rounding may have put
+        into each row of r.
+        """
+        if isinstance(self._factor, GradedFactor):
+            turned, followed = self._factor.residual_noise(self._row_sizes())
+            noise = ROUNDING_UNITS * EPS * turned + self._slope_tol * followed
+            return Noise(self.design.moduli_products(noise), 1.0)
+        if by_rows:
+            return Noise(self._slope_tol * self.design.moduli_products(self.residual), 1.0)
+        return Noise(self._norm_tol, self.residual_norm)
+
+    def _row_sizes(self) -> Float:
+        """The sum of the moduli of what each row adds up."""
+        columns = np.abs(self.design.columns(self.passive.tolist()))
+        terms = columns @ np.abs(self.k[self.passive])
+        return np.asarray(self._row_scales + np.abs(self._factor.target) + terms)
+
+    @cached_property
+    def _row_scales(self) -> Float:
+        return row_scales(self.design, self._y)
 
     def minimise(self, candidates: Iterable[int], *, first: int | None = None) -> bool:
         """Move to the least-squares point over the boxes; return whether k moved.
@@ -95,7 +163,9 @@ class ActiveSet:
         moved = False
         budget = MAX_EXCHANGES_PER_CANDIDATE * (len(waiting) + self._factor.size + 1)
         for _ in range(budget):
-            if self.is_fitted:  # nothing left but rounding errors: no slope means anything
+            fitted = self.is_fitted()
+            waiting.update(j for j in self.dropped if not self.is_passive[j])
+            if fitted:  # nothing left but rounding errors: no slope means anything
                 break
             j = first if first in waiting else self._most_violating(waiting - rejected)
             first = None
@@ -115,14 +185,33 @@ class ActiveSet:
             moved = moved or not (thrown_back and len(dropped) == 1)
         else:
             self.exhausted = True
+        self.fitted = self.is_fitted()
+        waiting.update(j for j in self.dropped if not self.is_passive[j])
         self.resting = sorted(waiting)
         # Rejected ones lie in the span, or nearly: their slopes are zero too.
-        self.still = self.resting if self.is_fitted else sorted(rejected.union(self.still))
+        self.still = self.resting if self.fitted else sorted(rejected.union(self.still))
         return moved
 
     def correction(self, defect: Float) -> Float:
         """Return the smallest v with ``X_Pᵀv = defect``."""
         return self._factor.lift(defect)
+
+    def polish(self) -> None:
+        """Correct the passive coefficients by what their fit leaves, computed in twice the digits.
+
+        Only while it helps, and no sign changes.
+        """
+        passive = self.passive
+        columns = self.design.columns(passive.tolist())
+        for _ in range(POLISHING_STEPS):
+            here = self.k[passive]
+            left = residuals(columns, here, self._factor.target)
+            change = self._factor.solve_for(left)
+            if not (np.abs(change) < POLISHING_REACH * np.abs(here)).all():
+                break
+            self.k[passive] = here + change
+            if not (np.abs(change) > POLISHED * np.abs(here)).any():
+                break
 
     def is_ambiguous(self, extra: list[int]) -> bool:
         """Whether resting coefficients with zero slope could move without changing the fit.
@@ -136,7 +225,7 @@ class ActiveSet:
             return False
         columns = np.hstack([self.design.columns(up), -self.design.columns(down)])
         columns /= self.design.norms[up + down]
-        outside = columns - self._factor.basis @ (self._factor.basis.T @ columns)
+        outside = self._factor.outside(columns)
         # The weights sum to 1 in the last row; the rest of the residual is then the sum above.
         system = np.vstack([outside, np.ones(outside.shape[1])])
         _, distance = nnls(system, np.append(np.zeros(len(outside)), 1.0))
@@ -158,7 +247,8 @@ class ActiveSet:
         indices = sorted(waiting)
         slopes = self.design.cross(indices, self.residual)
         k, low, high = self.k[indices], self.low[indices], self.high[indices]
-        moves = np.abs(slopes) > self.slope_tol[indices] * self.residual_norm
+        noise = self.slope_noise()
+        moves = np.abs(slopes) > noise.units[indices] * noise.size
         self.still = [j for j, moving in zip(indices, moves, strict=True) if not moving]
         can_move = np.where(slopes > 0, k < high, k > low) & moves
         cosines = np.zeros(len(indices))
@@ -168,7 +258,8 @@ class ActiveSet:
 
     def _violates(self, j: int) -> bool:
         slope = float(self.design.column(j) @ self.residual)
-        if not abs(slope) > self.slope_tol[j] * self.residual_norm:
+        noise = self.slope_noise()
+        if not abs(slope) > noise.units[j] * noise.size:
             self.still = [j]
             return False
         return bool(self.k[j] < self.high[j] if slope > 0 else self.k[j] > self.low[j])

@@ -9,6 +9,9 @@ end of that reach, all clocks are brought up to date and the columns nearest to 
 watched from there. The answer is the same, at a fraction of the m·n cost of ``Xᵀr``.
 """
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,19 +30,32 @@ MIN_ENTRIES = 100_000
 WIDE_STEPS = 8
 # Reach is reduced by this fraction, for rounding errors in the clocks and in the distance.
 REACH_MARGIN = 1e-6
+# A clock within this fraction of a wall's value from the wall stands at it: clocks carry the
+# rounding errors of a few hundred steps, and 100 times less than what the certificate allows.
+TIE_TOL = 1e-11
+
+
+class Noise(NamedTuple):
+    """Slopes of at most ``units · size``, column by column, are rounding errors."""
+
+    units: Float
+    size: float
 
 
 class Clocks:
-    """ν, s and the walls; ``tie`` is the distance from a wall that counts as being there.
+    """ν, s and the walls.
+
+    A clock stands at a wall when it is within `TIE_TOL` of the wall's value from it; at a wall of
+    value 0, which has no size of its own, when it is within ``tie``.
 
     Examples
     --------
     >>> from limitpoint.theory.basis_pursuit.design import as_design
     >>> clocks = Clocks(as_design([[2.0, 1.0]]), -np.ones(2), np.ones(2), np.full(2, 1e-11))
     >>> r = np.array([1.0])
-    >>> clocks.next_arrival(r, np.zeros(2), keep=np.array([], dtype=int))
+    >>> clocks.next_arrival(r, Noise(np.zeros(2), 0.0), keep=np.array([], dtype=int))
     (0.5, 0)
-    >>> clocks.advance(0.5, r)
+    >>> clocks.advance(0.5, r, 0)
     >>> clocks.arrived(), clocks.nu, clocks.of(1)
     ([0], array([0.5]), 0.5)
     """
@@ -48,6 +64,9 @@ class Clocks:
         n_samples, n_features = design.shape
         self.nu = np.zeros(n_samples)
         self._design, self._tie = design, tie
+        # The distances from the walls, where there are any, that count as being there.
+        near = np.stack([_near_walls(down, tie), _near_walls(up, tie)])
+        self._nearest = np.where(np.isinf([down, up]), np.inf, near).min(axis=0)
         self._all = _Walls(np.zeros(n_features), down.copy(), up.copy(), tie)
         self._watched = self._all
         self._indices: NDArray[np.intp] | None = None  # None: all columns are watched
@@ -58,6 +77,8 @@ class Clocks:
         dense = isinstance(design.data, np.ndarray) and design.data.size >= MIN_ENTRIES
         self._wide_steps = 0 if dense else -1  # -1: always watch all
         self._u = np.zeros(n_features)
+        self._noise = Noise(np.zeros(n_features), 0.0)
+        self._sharpness: tuple[Float, float] | None = None
 
     def of(self, j: int) -> float:
         """The clock of one watched column (everything kept or arrived is watched)."""
@@ -72,16 +93,15 @@ class Clocks:
         return np.asarray(self._u[self._position[indices]])
 
     def next_arrival(
-        self, residual: Float, slope_tol: Float, keep: NDArray[np.intp]
+        self, residual: Float, noise: Noise, keep: NDArray[np.intp]
     ) -> tuple[float, int]:
         """The time to the next arrival at a wall, and who arrives.
 
-        Slopes below ``slope_tol`` times the norm of the residual are zero; ``keep`` are columns to
-        be watched in any case.
+        Slopes that are ``noise`` are zero; ``keep`` are columns to be watched in any case.
         """
         if self._indices is None and self._wide_steps == 0:
             self._watch_nearest(keep)
-        delta, winner = self._soonest(residual, slope_tol)
+        delta, winner = self._soonest(residual, noise)
         if self._indices is not None and not self._is_within_reach(delta, residual):
             stale = bool(self._offset.any())
             self._update_all()
@@ -89,26 +109,33 @@ class Clocks:
                 self._watch_nearest(keep)
             else:
                 self._watch_all()
-            delta, winner = self._soonest(residual, slope_tol)
+            delta, winner = self._soonest(residual, noise)
             if not self._is_within_reach(delta, residual):
                 self._watch_all()
-                delta, winner = self._soonest(residual, slope_tol)
+                delta, winner = self._soonest(residual, noise)
         return delta, winner
 
-    def advance(self, delta: float, residual: Float) -> None:
-        """Let the time δ pass, with the slopes of the last `next_arrival`."""
-        self._watched.s += delta * self._u
-        move = delta * residual
-        self.nu += move
-        self._offset += move
+    def advance(self, delta: float, residual: Float, winner: int) -> None:
+        """Let the time δ pass until the winner of the last `next_arrival` is at its wall.
+
+        Slopes that are rounding errors move nothing: over a time long enough for a column in large
+        units they would carry one in small units across its wall.
+        """
+        walls, position = self._watched, self._position[winner]
+        move = delta * self._u
+        if self._noise_moves(delta):
+            move[self._is_noise()] = 0.0
+        walls.s += move
+        walls.s[position] = (walls.up if self._u[position] > 0 else walls.down)[position]
+        change = delta * residual
+        self.nu += change
+        self._offset += change
         if self._wide_steps > 0:
             self._wide_steps -= 1
 
-    def correct(self, change: Float) -> None:
-        """Add a (tiny) correction to ν and compute all clocks afresh."""
-        self.nu += change
-        self._watch_all()
-        self._all.s[:] = self._design.rmatvec(self.nu)
+    def put(self, j: int, clock: float) -> None:
+        """Set the clock of column j, which is watched, to what it is known to be."""
+        self._watched.s[self._position[j]] = clock
 
     def arrived(self) -> list[int]:
         """The columns whose clock is at a wall."""
@@ -118,14 +145,19 @@ class Clocks:
         arrived: list[int] = positions.tolist()
         return arrived
 
+    def stands_at(self, j: int, down: float, up: float) -> tuple[bool, bool]:
+        """Whether the clock of column j, which is watched, is at (or beyond) each of two walls."""
+        s, tie = self.of(j), float(self._tie[j])
+        return s <= down + _near(down, tie), s >= up - _near(up, tie)
+
     def place_walls(self, j: int, down: float, up: float) -> None:
         """Set the walls of column j, which is watched."""
-        tie = self._tie[j]
+        tie = float(self._tie[j])
         self._all.place(j, down, up, tie)
         if self._indices is not None:
             self._watched.place(int(self._position[j]), down, up, tie)
 
-    def _soonest(self, residual: Float, slope_tol: Float) -> tuple[float, int]:
+    def _soonest(self, residual: Float, noise: Noise) -> tuple[float, int]:
         indices, walls = self._indices, self._watched
         if indices is None:
             u = self._u = self._design.rmatvec(residual)
@@ -134,17 +166,29 @@ class Clocks:
         delta = np.where(u >= 0, walls.up, walls.down)
         delta -= walls.s
         delta /= u
+        self._noise = noise
         position = int(delta.argmin())
         winner = position if indices is None else int(indices[position])
-        norm = euclidean_norm(residual)
-        if not abs(u[position]) > slope_tol[winner] * norm:
+        if not abs(u[position]) > noise.units[winner] * noise.size:
             # Rare, so only now: leave out the slopes that are rounding errors.
-            noise = norm * (slope_tol if indices is None else slope_tol[indices])
-            delta[~(np.abs(u) > noise)] = np.inf
+            delta[self._is_noise()] = np.inf
             position = int(delta.argmin())
             winner = position if indices is None else int(indices[position])
         # A clock may have overshot its wall by a rounding error.
         return max(0.0, float(delta[position])), winner
+
+    def _is_noise(self) -> NDArray[np.bool_]:
+        """Which of the watched columns have a slope that is a rounding error."""
+        units, size = self._noise
+        return np.abs(self._u) <= (units if self._indices is None else units[self._indices]) * size
+
+    def _noise_moves(self, delta: float) -> bool:
+        """Whether slopes that are rounding errors could carry a clock across a tie in a time δ."""
+        units, size = self._noise
+        if self._sharpness is None or self._sharpness[0] is not units:
+            sharpest = float(np.divide(units, self._nearest, where=units > 0, out=0 * units).max())
+            self._sharpness = (units, sharpest)
+        return delta * size * self._sharpness[1] > 1.0
 
     def _is_within_reach(self, delta: float, residual: Float) -> bool:
         if np.isinf(self._reach):
@@ -203,16 +247,29 @@ class _Walls:
 
     def __init__(self, s: Float, down: Float, up: Float, tie: Float) -> None:
         self.s, self.down, self.up = s, down, up
-        self.near_down, self.near_up = down + tie, up - tie
+        self.near_down, self.near_up = down + _near_walls(down, tie), up - _near_walls(up, tie)
 
     def select(self, indices: NDArray[np.intp], tie: Float) -> "_Walls":
         return _Walls(self.s[indices], self.down[indices], self.up[indices], tie[indices])
 
     def place(self, position: int, down: float, up: float, tie: float) -> None:
-        self.down[position], self.near_down[position] = down, down + tie
-        self.up[position], self.near_up[position] = up, up - tie
+        self.down[position], self.near_down[position] = down, down + _near(down, tie)
+        self.up[position], self.near_up[position] = up, up - _near(up, tie)
 
     def arrived(self) -> NDArray[np.intp]:
         there = self.s >= self.near_up
         there |= self.s <= self.near_down
         return there.nonzero()[0]
+
+
+def _near(wall: float, tie: float) -> float:
+    """How far from a wall counts as being there."""
+    if wall == 0.0:
+        return tie
+    return TIE_TOL * abs(wall) if abs(wall) < math.inf else 0.0
+
+
+def _near_walls(walls: Float, ties: Float) -> Float:
+    """The same of many walls."""
+    distances = np.where(walls == 0, ties, TIE_TOL * np.abs(walls))
+    return np.where(np.isinf(walls), 0.0, distances)

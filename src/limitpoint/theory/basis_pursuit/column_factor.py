@@ -141,6 +141,14 @@ class ColumnFactor:
         """Return ``R⁻¹c``: the coefficients of the least-squares fit to the target."""
         return self._triangular(self._q[-1, : self.size], trans=0)
 
+    def solve_for(self, target: Float) -> Float:
+        """Return the coefficients of the least-squares fit to another target."""
+        return self._triangular(self.basis.T @ target, trans=0)
+
+    def outside(self, columns: Float) -> Float:
+        """The parts of other columns outside the span."""
+        return np.asarray(columns - self.basis @ (self.basis.T @ columns))
+
     def lift(self, defect: Float) -> Float:
         """Return the smallest v with ``Aᵀv = defect``: ``Q R⁻ᵀ defect``."""
         return np.asarray(self.basis @ self._triangular(defect, trans=1))

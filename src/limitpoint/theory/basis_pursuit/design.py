@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.linalg.blas import dnrm2
-from scipy.sparse.linalg import LinearOperator
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from limitpoint.arrays import Float
 from limitpoint.errors import DataError
@@ -28,6 +28,8 @@ NORM_PROBES = 32
 # below 1e-154 (above 1e154) leave the range of float64.
 SQUARES_TOO_SMALL = 1e-280
 SQUARES_TOO_LARGE = 1e280
+# Columns squared at a time.
+BLOCK = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +89,53 @@ class Design:
         if isinstance(self.data, np.ndarray) or len(indices) == 1:
             return np.array([self.column(j) @ v for j in indices])
         return np.asarray(self.data[:, list(indices)].T @ v)
+
+    def scaled(self, scales: Float) -> "Design":
+        """The design whose columns are those of X times ``scales``."""
+        if isinstance(self.data, LinearOperator):
+            return Design(self.data @ aslinearoperator(sparse.diags_array(scales)), self.shape)
+        if isinstance(self.data, np.ndarray):
+            return Design(np.asfortranarray(self.data * scales), self.shape)
+        return Design(sparse.csc_array(self.data @ sparse.diags_array(scales)), self.shape)
+
+    @cached_property
+    def moduli(self) -> "Design | None":
+        """|X|, entry by entry; None where X is matrix-free."""
+        if isinstance(self.data, LinearOperator):
+            return None
+        return Design(abs(self.data), self.shape)
+
+    def moduli_products(self, v: Float) -> Float:
+        """``|X|ᵀ|v|``, or the bound ``‖xᵢ‖‖v‖`` on it where X is matrix-free."""
+        if self.moduli is None:
+            return np.asarray(self.norms * euclidean_norm(v))
+        return self.moduli.rmatvec(np.abs(v))
+
+    def row_spread(self) -> float:
+        """How much larger the largest row is than the smallest that is not zero.
+
+        Columns count in units in which each has norm one. A matrix-free X is taken to be even.
+        """
+        if isinstance(self.data, LinearOperator):
+            return 1.0
+        weights = 1.0 / np.where(self.norms > 0, self.norms, 1.0)
+        if isinstance(self.data, np.ndarray):
+            squares = np.zeros(self.shape[0])
+            for start in range(0, self.shape[1], BLOCK):  # a block at a time stays in the cache
+                part = slice(start, start + BLOCK)
+                squares += np.square(self.data[:, part]) @ np.square(weights[part])
+        else:
+            squares = np.asarray(self.data.multiply(self.data) @ np.square(weights)).reshape(-1)
+        sizes = np.sqrt(squares)
+        for j in np.flatnonzero(squares < SQUARES_TOO_SMALL):
+            sizes[j] = euclidean_norm(self.row(int(j)) * weights)
+        sizes = sizes[sizes > 0]
+        return float(sizes.max() / sizes.min()) if sizes.size else 1.0
+
+    def row(self, j: int) -> Float:
+        """Row j of an X that is not matrix-free."""
+        row = self.data[j] if isinstance(self.data, np.ndarray) else self.data[[j], :].toarray()
+        return np.asarray(row).reshape(-1)
 
     @cached_property
     def norms(self) -> Float:

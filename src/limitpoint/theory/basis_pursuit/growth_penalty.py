@@ -48,10 +48,6 @@ class GrowthPenalty:
         """Return R(k), for a k that respects the bounds."""
         return float(self.t_plus @ np.maximum(k, 0.0) + self.t_minus @ np.maximum(-k, 0.0))
 
-    def in_units(self, unit: float) -> "GrowthPenalty":
-        """The same penalty for coefficients measured in ``unit``: only the bounds change."""
-        return GrowthPenalty(self.t_plus, self.t_minus, self.lower / unit, self.upper / unit)
-
     def walls(self) -> tuple[Float, Float]:
         """The values of s at which a zero coefficient starts to fall, and to grow."""
         down = np.where(self.lower < 0, -self.t_minus, -np.inf)

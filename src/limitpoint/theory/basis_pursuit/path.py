@@ -99,10 +99,18 @@ class SaddlePath:
 
     @cached_property
     def duals(self) -> Float:
-        """``s = Xᵀν`` of every saddle (p+1, n), computed on first use."""
-        clocks: Float = read_only(
-            np.stack([self._problem[0].rmatvec(nu) for nu in self.sample_duals])
-        )
+        """``s = Xᵀν`` of every saddle (p+1, n), computed on first use.
+
+        Where a coefficient moves, its clock is the growth time at which it stands.
+        """
+        design, _, penalty = self._problem
+        clocks = np.stack([design.rmatvec(nu) for nu in self.sample_duals])
+        rows, columns = self.sparse_coefs.nonzero()
+        values = self.sparse_coefs.data
+        moves = (values > penalty.lower[columns]) & (values < penalty.upper[columns])
+        walls = np.where(values > 0, penalty.t_plus[columns], -penalty.t_minus[columns])
+        clocks[rows[moves], columns[moves]] = walls[moves]
+        read_only(clocks)
         return clocks
 
     @cached_property

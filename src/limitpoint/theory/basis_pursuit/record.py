@@ -6,18 +6,18 @@ from scipy import sparse
 
 from limitpoint.arrays import Float
 from limitpoint.theory.basis_pursuit.path import Saddle
+from limitpoint.theory.basis_pursuit.units import Units
 from limitpoint.theory.basis_pursuit.walk import SaddleWalk
 
 
 class SaddleRecord:
     """Grows by one row per saddle; row 0 is the start.
 
-    ``unit`` is the power of two by which y was divided: coefficients are multiplied by it and
-    times divided.
+    ``units`` are those of the walk: coefficients are multiplied by them and times divided.
     """
 
-    def __init__(self, walk: SaddleWalk, unit: float) -> None:
-        self._unit = unit
+    def __init__(self, walk: SaddleWalk, units: Units) -> None:
+        self._unit, self._columns = units.target, units.columns
         self._n_features = len(walk.k)
         self._supports: list[NDArray[np.intp]] = []
         self._values: list[Float] = []
@@ -38,7 +38,7 @@ class SaddleRecord:
         """Note the saddle at which the walk now is."""
         support = walk.support()
         self._supports.append(support)
-        self._values.append(walk.k[support] * self._unit)
+        self._values.append(walk.k[support] * self._unit * self._columns[support])
         self.times.append(walk.time / self._unit)
         norm = walk.residual_norm * self._unit
         self.losses.append(0.5 * norm * norm)  # infinite, not an error, for ‖r‖ above 1e154

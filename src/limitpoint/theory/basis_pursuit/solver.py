@@ -8,11 +8,12 @@ from numpy.typing import ArrayLike
 from limitpoint.arrays import Float, as_whole_number
 from limitpoint.errors import DataError
 from limitpoint.status import Status
-from limitpoint.theory.basis_pursuit.certificate import certify_penalty
+from limitpoint.theory.basis_pursuit.certificate import Examination, examine
 from limitpoint.theory.basis_pursuit.design import Design, Matrix, as_design
 from limitpoint.theory.basis_pursuit.growth_penalty import GrowthPenalty, growth_penalty
 from limitpoint.theory.basis_pursuit.path import Saddle, SaddlePath
 from limitpoint.theory.basis_pursuit.record import SaddleRecord
+from limitpoint.theory.basis_pursuit.units import even_units
 from limitpoint.theory.basis_pursuit.walk import SaddleWalk, Step
 
 # The default bound on the number of saddles. Random data need about min(m, n); the worst case is
@@ -71,8 +72,12 @@ def saddle_path(
     a coefficient that left and stands at its wall re-enters at once, within the same saddle;
     if the columns that may move are dependent, k is a basic solution (linearly independent
     columns) and ``degenerate`` is set; y outside the range of X ends at least squares.
+    Units of columns do not matter: a column times c with its growth times times c is the same path.
+    Units of rows weigh the loss, so the path depends on them (its end does not, where y is fitted):
+    rows in tiny units are fitted after the others, at very long times.
     Cost per saddle: at most one ``Xᵀr`` (m·n; less for a dense X, see the module `clocks`) and a
-    few products with the m × |support| factor.
+    few products with the m × |support| factor; a fresh factor where the rows of X differ in size by
+    orders of magnitude.
 
     References
     ----------
@@ -98,14 +103,15 @@ def saddle_path(
     target = _checked_target(y, m)
     penalty = growth_penalty(n, t_plus, t_minus, lower, upper)
     bound = _checked_bound(max_saddles, m, n)
-    # Powers of two scale without rounding. k scales with y, times with 1/y, ν not at all.
-    largest = float(np.abs(target).max())
-    unit = float(2.0 ** np.floor(np.log2(largest))) if largest > 0 else 1.0
-    walk = SaddleWalk(design, target / unit, penalty.in_units(unit))
-    record = SaddleRecord(walk, unit)
+    units = even_units(design, target)
+    even = (units.design(design), target / units.target, units.penalty(penalty))
+    walk = SaddleWalk(*even)
+    record = SaddleRecord(walk, units)
     status = _follow(walk, record, bound, stop)
-    record.settle(walk.settled_dual())
-    return _result(record, design, target, penalty, status)
+    walk.settle()
+    record.settle(walk.nu)
+    found = examine(*even[:2], walk.k, walk.nu, even[2])
+    return _result(record, (design, target, penalty), status, found)
 
 
 def _follow(
@@ -127,32 +133,32 @@ def _follow(
 
 def _result(
     record: SaddleRecord,
-    design: Design,
-    y: Float,
-    penalty: GrowthPenalty,
+    problem: tuple[Design, Float, GrowthPenalty],
     status: Status,
+    found: Examination,
 ) -> SaddlePath:
     """Assemble the path; the certificate has the last word on the status."""
     coefs, sample_duals = record.coefs(), np.array(record.sample_duals)
     coef = np.asarray(coefs[[-1], :].toarray()).reshape(-1)
-    certificate = certify_penalty(design, y, coef, sample_duals[-1], penalty)
     if status in (Status.CONVERGED, Status.LEAST_SQUARES):
-        if not certificate.ok:
+        if not found.certificate.ok:
             status = Status.NOT_CERTIFIED
-        elif record.degenerate[-1]:
+        elif record.degenerate[-1] or found.is_ambiguous:
             status = Status.DEGENERATE
+        else:
+            status = Status.CONVERGED if found.is_fitted else Status.LEAST_SQUARES
     return SaddlePath(
         times=np.array(record.times),
         losses=np.array(record.losses),
         entered=tuple(record.entered[1:]),
         left=tuple(record.left[1:]),
         degenerate=np.array(record.degenerate),
-        objective=penalty.value(coef),
-        certificate=certificate,
+        objective=problem[2].value(coef),
+        certificate=found.certificate,
         status=status,
         sparse_coefs=coefs,
         sample_duals=sample_duals,
-        _problem=(design, y, penalty),
+        _problem=problem,
     )
 
 

@@ -28,22 +28,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
-from limitpoint.theory.basis_pursuit.active_set import ActiveSet
-from limitpoint.theory.basis_pursuit.clocks import Clocks
-from limitpoint.theory.basis_pursuit.design import Design
+from limitpoint.theory.basis_pursuit.active_set import POLISHED, POLISHING_STEPS, ActiveSet
+from limitpoint.theory.basis_pursuit.clocks import TIE_TOL, Clocks
+from limitpoint.theory.basis_pursuit.compensated import residuals
+from limitpoint.theory.basis_pursuit.design import Design, euclidean_norm
 from limitpoint.theory.basis_pursuit.growth_penalty import GrowthPenalty
 
-# A clock within this fraction of its growth time from a wall stands at the wall: clocks carry the
-# rounding errors of a few hundred steps, and 100 times less than what the certificate allows.
-TIE_TOL = 1e-11
-# Clocks of moving coefficients that drifted off their wall by more than this fraction of the
-# growth time are put back (ν is corrected); well below TIE_TOL.
-CLOCK_DRIFT_TOL = 1e-13
 # Cosine between r and a passive column above which the factors are computed afresh; exact factors
 # give a few EPS.
 FACTOR_DRIFT_TOL = 1e-13
-# Drift grows slowly; it is looked for once in this many steps (and removed from the last saddle).
+# Drift grows slowly; it is looked for once in this many steps.
 DRIFT_CHECK_INTERVAL = 8
+# The loss falls at every saddle, though perhaps by less than its rounding, where small rows are
+# being fitted. So many saddles in a row, per row and column, without a new lowest loss go round in
+# circles.
+IDLE_PER_DIMENSION = 2
 
 
 class Step(Enum):
@@ -73,14 +72,14 @@ class SaddleWalk:
         self.degenerate = False
         self.entered: tuple[int, ...] = ()
         self.left: tuple[int, ...] = ()
-        self._steps = 0
+        self._steps = self._idle = 0
+        self._lowest = np.inf
         self._design, self._penalty = design, penalty
         self._active = ActiveSet(design, y)
         self._rest_walls = penalty.walls()
         self._wall = np.zeros(n_features)  # where the clock of a moving coefficient stands
-        scale = _clock_scale(penalty, design)
-        self._tie, self._drift = TIE_TOL * scale, CLOCK_DRIFT_TOL * scale
-        self._clocks = Clocks(design, *self._rest_walls, self._tie)
+        tie = TIE_TOL * _clock_scale(penalty, design)
+        self._clocks = Clocks(design, *self._rest_walls, tie)
         self._blocked: list[int] = []
 
     @property
@@ -113,15 +112,24 @@ class SaddleWalk:
         # most n + 2 rounds.
         fresh = False
         while True:
-            if self.is_fitted():
+            fitted = self.is_fitted()
+            self._rest_dropped()
+            if fitted:
                 return Step.FITTED
             if self._active.exhausted:
                 return Step.LOST
             delta, winner = self._next_waking()
             if not np.isfinite(delta):
-                return Step.LEAST_SQUARES
-            self._move_clocks(delta)
+                if self._active.is_graded or not self._is_open_by_rows():
+                    return Step.LEAST_SQUARES
+                self._active.grade()
+                self._unblock()
+                continue
+            self._move_clocks(delta, winner)
             if self._wake(winner):
+                self._count_progress()
+                if self._idle > IDLE_PER_DIMENSION * sum(self._design.shape):
+                    return Step.LOST
                 self._unblock()
                 self.degenerate = self._is_degenerate()
                 return Step.SADDLE
@@ -130,6 +138,20 @@ class SaddleWalk:
             else:
                 self._active.refactor()
                 fresh = True
+
+    def _rest_dropped(self) -> None:
+        """Give walls to what came to rest outside a least-squares step."""
+        for j in self._active.dropped:
+            if not self._active.is_passive[j]:
+                self._set_walls(j)
+                self._clocks.put(j, self._wall[j])
+        self._active.dropped = []
+
+    def _count_progress(self) -> None:
+        """Count the saddles since the loss was last lower than ever before."""
+        self._idle += 1
+        if self.residual_norm < self._lowest:
+            self._lowest, self._idle = self.residual_norm, 0
 
     def _block(self, j: int) -> None:
         self._blocked.append(j)
@@ -141,39 +163,50 @@ class SaddleWalk:
                 self._set_walls(j)
         self._blocked.clear()
 
-    def settled_dual(self) -> Float:
-        """ν with the clocks of the moving coefficients exactly at their walls."""
+    def settle(self) -> None:
+        """Remove from the last dual the rounding errors that float64 can do without.
+
+        ν is put so that the clocks of the moving coefficients stand exactly at their walls.
+        """
         passive = self._active.passive
-        defect = self._wall[passive] - self._design.cross(passive.tolist(), self.nu)
-        return self.nu + self._active.correction(defect)
+        columns = self._design.columns(passive.tolist())
+        for _ in range(POLISHING_STEPS):
+            defect = residuals(columns.T, self.nu, self._wall[passive])
+            change = self._active.correction(defect)
+            self._clocks.nu += change
+            if euclidean_norm(change) <= POLISHED * euclidean_norm(self.nu):
+                break
+
+    def _is_open_by_rows(self) -> bool:
+        """Whether some slope that is nothing beside the largest rows is something in its own."""
+        active = self._active
+        noise = active.slope_noise(by_rows=True)
+        return bool(np.isfinite(self._clocks.next_arrival(active.residual, noise, self._keep())[0]))
 
     def is_fitted(self) -> bool:
         """Whether Xk = y, up to the rounding error of the residual."""
-        return self._active.is_fitted
+        return self._active.is_fitted()
+
+    def _keep(self) -> NDArray[np.intp]:
+        """The columns to be watched whatever their clocks."""
+        passive = self._active.passive
+        return np.append(passive, self._blocked) if self._blocked else passive
 
     def _next_waking(self) -> tuple[float, int]:
         """Min δ and its index, over the coefficients that are at rest."""
-        active = self._active
-        keep = active.passive
-        if self._blocked:
-            keep = np.append(keep, self._blocked)
-        answer = self._clocks.next_arrival(active.residual, active.slope_tol, keep)
-        if self._steps % DRIFT_CHECK_INTERVAL == 0:
+        active, keep = self._active, self._keep()
+        answer = self._clocks.next_arrival(active.residual, active.slope_noise(), keep)
+        if self._steps % DRIFT_CHECK_INTERVAL == 0 and not active.is_graded:
             cosines = np.abs(self._clocks.slopes_at(active.passive)) / self.residual_norm
             if (cosines > FACTOR_DRIFT_TOL * self._design.norms[active.passive]).any():
                 active.refactor()
-                answer = self._clocks.next_arrival(active.residual, active.slope_tol, keep)
+                answer = self._clocks.next_arrival(active.residual, active.slope_noise(), keep)
         return answer
 
-    def _move_clocks(self, delta: float) -> None:
-        self._clocks.advance(delta, self._active.residual)
+    def _move_clocks(self, delta: float, winner: int) -> None:
+        self._clocks.advance(delta, self._active.residual, winner)
         self.time += delta
         self._steps += 1
-        if self._steps % DRIFT_CHECK_INTERVAL == 0:
-            passive = self._active.passive
-            defect = self._wall[passive] - self._clocks.at(passive)
-            if (np.abs(defect) > self._drift[passive]).any():
-                self._clocks.correct(self._active.correction(defect))
 
     def _wake(self, winner: int) -> bool:
         """Give every coefficient at a wall its box and go to the least-squares point."""
@@ -182,11 +215,17 @@ class SaddleWalk:
         for j in candidates:
             self._set_box(j)
         moved = self._active.minimise(candidates, first=winner)
+        if self._active.fitted:
+            self._active.polish()
+        # The clock of a coefficient that moves, or has moved, stands at its wall, exactly.
         for j in self._active.resting:
             self._set_walls(j)
+            if j not in candidates:
+                self._clocks.put(j, self._wall[j])
         for j in candidates:
             if self._active.is_passive[j]:
                 self._clocks.place_walls(j, -np.inf, np.inf)
+                self._clocks.put(j, self._wall[j])
         self.entered = tuple(j for j in candidates if j in was_zero and self.k[j] != 0)
         resting = self._active.resting
         self.left = tuple(j for j in resting if j not in was_zero and self.k[j] == 0)
@@ -194,8 +233,9 @@ class SaddleWalk:
 
     def _set_box(self, j: int) -> None:
         """Where coefficient j, whose clock is at a wall, may go."""
-        penalty, s, tie = self._penalty, self._clocks.of(j), self._tie[j]
-        grows, falls = penalty.t_plus[j] - s <= tie, s + penalty.t_minus[j] <= tie
+        penalty = self._penalty
+        down, up = -float(penalty.t_minus[j]), float(penalty.t_plus[j])
+        falls, grows = self._clocks.stands_at(j, down, up)
         self._active.low[j] = penalty.lower[j] if falls else 0.0
         self._active.high[j] = penalty.upper[j] if grows else 0.0
         self._wall[j] = penalty.t_plus[j] if grows else -penalty.t_minus[j]
@@ -205,11 +245,11 @@ class SaddleWalk:
         k, penalty = self.k[j], self._penalty
         down, up = self._rest_walls
         if k != 0 and k >= penalty.upper[j]:
-            self._clocks.place_walls(j, penalty.t_plus[j], np.inf)
+            self._clocks.place_walls(j, float(penalty.t_plus[j]), np.inf)
         elif k != 0 and k <= penalty.lower[j]:
-            self._clocks.place_walls(j, -np.inf, -penalty.t_minus[j])
+            self._clocks.place_walls(j, -np.inf, -float(penalty.t_minus[j]))
         else:
-            self._clocks.place_walls(j, down[j], up[j])
+            self._clocks.place_walls(j, float(down[j]), float(up[j]))
 
     def _is_degenerate(self) -> bool:
         """Whether other coefficients than k have the same fit, signs and clocks."""
