@@ -135,7 +135,7 @@ class Equilibrated:
     @property
     def has_full_row_rank(self) -> bool:
         """Whether every y is in the range of X."""
-        return self.rank == self.X.shape[0]
+        return bool(self.rank == self.X.shape[0])
 
     @cached_property
     def rank_is_exact(self) -> bool:
