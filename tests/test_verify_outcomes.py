@@ -151,3 +151,23 @@ def test_targets_near_the_rounding_of_cancelling_terms(network, size):
     else:
         with pytest.raises(lp.errors.ScaleNotRepresentable, match="below the rounding"):
             lp.verify(problem)
+
+
+def test_samples_whose_gradients_hide_each_other():
+    """The second row is smaller by fifteen orders: its gradient is nothing beside the first's."""
+    task = lp.Regression([[1, 2, 3], [1e-15, 3e-15, 1e-15]], [1, 2e-15])
+    network = lp.Diagonal(2)
+    verdict = lp.verify(lp.Problem(network, lp.Init.zero_last(network, task, scale=0.1), task))
+    assert verdict.outcome is lp.Outcome.INCONCLUSIVE
+    assert "samples differ so much in size" in verdict.missing[0]
+    assert all(check.passed for check in verdict.checks)
+
+
+def test_a_prediction_that_is_not_certified_passes_no_verdict():
+    row = np.array([0.1, 0.7, 0.3])
+    task = lp.Regression(np.vstack([row, 3 * row]), [1.0, 3.0])
+    network = lp.Diagonal(2)
+    verdict = lp.verify(lp.Problem(network, lp.Init.zero_last(network, task, scale=0.1), task))
+    assert verdict.limit.status is lp.Status.RANK_HIDDEN
+    assert verdict.outcome is lp.Outcome.INCONCLUSIVE
+    assert "not certified" in verdict.missing[0]

@@ -43,7 +43,21 @@ def problem(number: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray,
     return X, y, t_plus, t_minus, kind
 
 
-def run(count: int, seed: int) -> list[dict[str, Any]]:
+def add_arguments(parser: Any) -> None:
+    parser.add_argument("--count", type=int, default=300, help="problems")
+    parser.add_argument("--seed", type=int, default=0)
+
+
+def run(given: Any) -> bool:
+    """Print what was found; whether all is as it must be."""
+    found = rows(given.count, given.seed)
+    words = summary(found)
+    for name, value in words.items():
+        print(f"{name:<50}{value}")
+    return bool(words["passed"])
+
+
+def rows(count: int, seed: int) -> list[dict[str, Any]]:
     """Measure ``count`` random problems."""
     found = []
     for number in range(count):

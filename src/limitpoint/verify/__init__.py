@@ -105,12 +105,11 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
     checks += evidence.checks
     flows += evidence.flows
     notes += evidence.notes
-    if isinstance(problem.network, CoupledNetwork | TwoLayer):
-        assert evidence.own is not None, "a network without a scale that cannot be held"
+    if isinstance(problem.network, CoupledNetwork | TwoLayer) and evidence.own is not None:
         checks += _law_checks(problem, limit, evidence.own, scales)
     if isinstance(problem.network, TwoLayer):
         checks += two_layer_bound_checks(problem, flows[0], _accumulated(scales))
-    else:
+    elif flows:
         bound_checks, bound_notes = _bound_checks(problem, flows[0])
         checks += bound_checks
         notes += bound_notes

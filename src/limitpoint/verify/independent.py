@@ -13,9 +13,11 @@ import numpy as np
 from limitpoint.arrays import Float
 from limitpoint.dynamics import LogCoordinates, ParameterSpace, Trajectory
 from limitpoint.errors import LimitpointError, ScaleNotRepresentable
+from limitpoint.linalg import EPS, Equilibrated
 from limitpoint.networks import Diagonal
 from limitpoint.problem import Problem
 from limitpoint.sensitivity import ACCUMULATION, SAFETY, Sensitivity, sensitivity_of
+from limitpoint.status import Status
 from limitpoint.theory import Limit, Reduction, reduction_of
 from limitpoint.verify import engines
 from limitpoint.verify.conserved import drift_check
@@ -123,6 +125,9 @@ class _Attempt:
 
 def independent_evidence(problem: Problem, limit: Limit, scales: Sensitivity) -> Evidence:
     """A run of the parameters themselves at the problem's own scale, or the chain."""
+    hidden = _why_samples_hide(problem)
+    if hidden:
+        return Evidence([], [], missing=(_nothing_compared(hidden),))
     reduction = _reduction(problem)
     errors = StartErrors.of(problem, reduction)
     if errors is None:
@@ -160,6 +165,8 @@ def flow_checks(
             scales.distance(run.coef),
             tolerance,
             "(misfit + accuracy) × sensitivity",
+            # A run that ends where it was told to is compared there.
+            run.status not in (Status.STEP_LIMIT, Status.INTEGRATOR_FAILED),
         ),
     ]
 
@@ -193,6 +200,25 @@ def _outer_norm(reduction: Reduction | None, moved: Float) -> float:
         return float(np.linalg.norm(moved))
     moduli = np.abs(reduction.form.outer_coefs(np.eye(len(moved))))
     return float(np.linalg.norm(moved @ moduli))
+
+
+def _why_samples_hide(problem: Problem) -> str:
+    """Why the gradient of the loss does not show all samples; empty where it does.
+
+    Samples in units so different that a small one's part of the gradient, which is quadratic in its
+    size, is below the rounding of the others': no scale of the start changes that. Columns may be
+    in any units, since each has its own part of the gradient.
+    """
+    X = problem.task.X
+    data = Equilibrated.of(X)
+    values = np.linalg.svd(X * data.column_scales, compute_uv=False)
+    share = float(values[data.rank - 1] / values[0]) ** 2 if data.rank else 1.0
+    if share * DECISIVE >= EPS:
+        return ""
+    return (
+        "samples differ so much in size that rounding of the gradient of some, "
+        f"{1 / share if share else np.inf:.0e} times that of others, hides the others'"
+    )
 
 
 def _why_not_held(errors: StartErrors, reduction: Reduction | None, scales: Sensitivity) -> str:
