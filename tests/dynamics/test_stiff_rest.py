@@ -9,8 +9,8 @@ import importlib
 
 import numpy as np
 import pytest
-from scipy.integrate import LSODA
 
+from limitpoint.dynamics.quiet_solvers import QuietLSODA
 from limitpoint.status import Status
 
 INTEGRATE = importlib.import_module("limitpoint.dynamics.integrate")
@@ -18,7 +18,7 @@ STEPS = importlib.import_module("limitpoint.dynamics.steps")
 RTOL = 1e-10
 
 
-class Stubborn(LSODA):
+class Stubborn(QuietLSODA):
     """Steps of 1e-6: twenty million of them to the end."""
 
     def __init__(self, *args, **settings):
@@ -44,7 +44,7 @@ def relax(**end):
 
 @pytest.fixture(autouse=True)
 def stubborn(monkeypatch):
-    monkeypatch.setattr(STEPS, "LSODA", Stubborn)
+    monkeypatch.setattr(STEPS, "QuietLSODA", Stubborn)
 
 
 def test_arrives_all_the_same():

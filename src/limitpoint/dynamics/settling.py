@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from rich.console import Group
-from scipy.integrate import BDF
 
 from limitpoint.arrays import Float, as_positive, as_whole_number
 from limitpoint.display import number, table, to_html, to_text
@@ -19,6 +18,7 @@ from limitpoint.dynamics.far_charts import MARGIN_ERROR, FarChart, far_chart
 from limitpoint.dynamics.flow import MARGIN, NormalisedTime
 from limitpoint.dynamics.integrate import LARGEST_JACOBIAN
 from limitpoint.dynamics.normalised_flow import follow_in_normalised_time
+from limitpoint.dynamics.quiet_solvers import QuietBDF
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import LimitpointError
 from limitpoint.problem import Problem
@@ -244,7 +244,7 @@ def _follow(
     """Log margins and directions along the steps."""
     # BDF rather than LSODA, which starts as if nothing was stiff and, with the velocity of what
     # is in balance mere rounding, finds no reason to change.
-    solver = BDF(
+    solver = QuietBDF(
         chart.velocity, 0.0, state, np.inf, jac=chart.slope, rtol=chart.rtol, atol=chart.atol
     )
     place, direction = chart.seen(state)

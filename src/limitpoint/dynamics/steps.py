@@ -1,15 +1,14 @@
 """Steps of an integrator along a path, started again where it fails or loses its place."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.integrate import BDF, DOP853, LSODA, OdeSolver
-from scipy.linalg import LinAlgWarning
+from scipy.integrate import DOP853, OdeSolver
 from scipy.optimize import brentq
 
 from limitpoint.arrays import Float
+from limitpoint.dynamics.quiet_solvers import QuietBDF, QuietLSODA
 
 __all__ = ["FINEST_RTOL", "LARGEST_TRIAL", "Motion", "Steps"]
 
@@ -94,7 +93,7 @@ class Steps:
         self._motion = motion
         self._is_relative = is_relative  # whether errors are relative to numbers that keep signs
         self._end = end
-        self._rtol, self._atol = rtol, atol
+        self._rtol, self._atol = np.maximum(rtol, FINEST_RTOL), atol
         self._restarts = self._held = self._similar = self._steps = 0
         self._shortest = self._longest = 0.0  # of the steps alike
         self._is_back = False  # whether the integrator is ahead of the state
@@ -116,11 +115,7 @@ class Steps:
             if 0.0 < stride < FINEST_STEP * float(self._solver.t):
                 # Near a pole steps become too short to be added to the place: count from here anew.
                 self._start_again(stride)
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                # What the integrator has to say ends up in the status, and what overflows in its
-                # trial steps is rejected.
-                warnings.simplefilter("ignore", UserWarning)
-                warnings.simplefilter("ignore", LinAlgWarning)
+            with np.errstate(all="ignore"):  # what overflows in its trial steps is rejected
                 self._solver.step()
             if self._solver.status != "failed" and np.isfinite(self._solver.y).all():
                 break
@@ -142,7 +137,7 @@ class Steps:
 
     def _count(self, before: float, step: float) -> None:
         """How many of LSODA's steps in a row were equal, and how many alike."""
-        if not isinstance(self._solver, LSODA):
+        if not isinstance(self._solver, QuietLSODA):
             self._held = self._similar = 0
             return
         self._held = self._held + 1 if abs(step - before) <= EQUAL_STEPS * before else 0
@@ -238,5 +233,5 @@ class Steps:
         if stiff and np.ndim(self._rtol):
             # SciPy's BDF knows one relative tolerance only.
             settings |= {"rtol": FINEST_RTOL, "atol": self._atol + self._rtol * np.abs(state)}
-        method = BDF if stiff else LSODA
+        method = QuietBDF if stiff else QuietLSODA
         return method(velocity, 0.0, state, end, **settings)

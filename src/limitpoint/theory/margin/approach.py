@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 
-import cvxpy as cp
+import clarabel
 import numpy as np
 from scipy.linalg import null_space
 
 from limitpoint.arrays import Float
 from limitpoint.linalg import equilibrate
+from limitpoint.theory.margin.cone_program import norm_rows, solve_cones
 from limitpoint.theory.margin.problem import MarginProblem, MarginSolution
 from limitpoint.theory.margin.uniqueness import TIED, Face
 
@@ -60,22 +61,23 @@ def _least_shares(problem: MarginProblem, solution: MarginSolution, face: Face) 
     units = (problem.row_norms / problem.weights).max(axis=1)[samples]
     rows = problem.rows[samples] / units[:, None]
     used = face.used[problem.group_of]
-    multipliers = cp.Variable(rows.shape[0], nonneg=True)
-    largest = cp.Variable()
-    bounds: list[cp.Constraint] = [rows[:, used].T @ multipliers == face.pulls[used]]
-    for width in np.unique(problem.sizes[~face.used]):
-        these = np.flatnonzero(~face.used & (problem.sizes == width))
-        index = problem.starts[these][None, :] + np.arange(width)[:, None]
-        lines = [rows[:, line].T @ multipliers for line in index]
-        pulls = cp.vstack(lines)  # type: ignore[attr-defined]  # untyped library
-        bounds.append(cp.SOC(largest * problem.weights[these], pulls, axis=0))
-    program = cp.Problem(cp.Minimize(largest), bounds)
-    try:
-        program.solve(solver=cp.CLARABEL)  # type: ignore[no-untyped-call]  # untyped
-    except cp.SolverError:  # pragma: no cover - feasible, by the multipliers at hand
-        return solution
-    if multipliers.value is None:  # pragma: no cover - as above
+    m, sizes = len(rows), problem.sizes[~face.used]
+    # The unknowns are the multipliers and, last, the largest share t: ‖(Aᵀμ)_g‖ ≤ t w_g.
+    heads = np.zeros((len(sizes), m + 1))
+    heads[:, -1] = -problem.weights[~face.used]
+    norms = norm_rows(heads, np.pad(-rows[:, ~used].T, ((0, 0), (0, 1))), sizes)
+    equal = np.pad(rows[:, used].T, ((0, 0), (0, 1)))
+    found = solve_cones(
+        np.append(np.zeros(m), 1.0),
+        [
+            (equal, face.pulls[used], [clarabel.ZeroConeT(len(equal))]),
+            (-np.eye(m, m + 1), np.zeros(m), [clarabel.NonnegativeConeT(m)]),
+            (norms, np.zeros(len(norms)), [clarabel.SecondOrderConeT(1 + int(k)) for k in sizes]),
+        ],
+        {},
+    )
+    if found is None:  # pragma: no cover - feasible, by the multipliers at hand
         return solution
     chosen = np.zeros_like(solution.multipliers)
-    chosen[samples] = np.maximum(multipliers.value, 0.0) / units
+    chosen[samples] = np.maximum(found[0][:m], 0.0) / units
     return replace(solution, multipliers=chosen, corrections=np.zeros_like(chosen))

@@ -1,13 +1,13 @@
 """First solutions of the margin problem, by the solver that suits its groups; then polished."""
 
-import warnings
 from dataclasses import replace
 
-import cvxpy as cp
+import clarabel
 import numpy as np
 from scipy.optimize import linprog, nnls
 
 from limitpoint.arrays import Float
+from limitpoint.theory.margin.cone_program import norm_rows, solve_cones
 from limitpoint.theory.margin.dual_simplex import dual_simplex
 from limitpoint.theory.margin.polish import polish
 from limitpoint.theory.margin.problem import MarginProblem, MarginSolution
@@ -115,27 +115,22 @@ def _least_distance(problem: MarginProblem) -> tuple[Float, Float]:
 def _cones(problem: MarginProblem, goals: dict[str, float]) -> tuple[Float, Float]:
     """The dual: as many unknowns as samples; the multipliers of its cones are the coordinates."""
     m, n = problem.rows.shape
-    multipliers = cp.Variable(m, nonneg=True)
-    cones, order = [], []
-    for size in np.unique(problem.sizes):
-        these = np.flatnonzero(problem.sizes == size)
-        index = problem.starts[these][None, :] + np.arange(size)[:, None]
-        pulls = [problem.rows[:, line].T @ multipliers for line in index]
-        stacked = cp.vstack(pulls)  # type: ignore[attr-defined]  # untyped library
-        cones.append(cp.SOC(cp.Constant(problem.weights[these]), stacked, axis=0))
-        order.append(index)
-    dual = cp.Problem(cp.Maximize(problem.floors @ multipliers), cones)
-    try:
-        with warnings.catch_warnings():
-            # An answer short of the goals is polished, and certified, all the same.
-            warnings.simplefilter("ignore")
-            dual.solve(solver=cp.CLARABEL, **goals)  # type: ignore[no-untyped-call]  # untyped
-    except cp.SolverError:
+    groups = len(problem.sizes)
+    # ‖(Aᵀμ)_g‖ ≤ w_g: the head of a cone is w_g, its body (Aᵀμ)_g.
+    heads = np.arange(groups) + problem.starts
+    offsets = np.zeros(groups + n)
+    offsets[heads] = problem.weights
+    norms = norm_rows(np.zeros((groups, m)), -problem.rows.T, problem.sizes)
+    found = solve_cones(
+        -problem.floors,
+        [
+            (-np.eye(m), np.zeros(m), [clarabel.NonnegativeConeT(m)]),
+            (norms, offsets, [clarabel.SecondOrderConeT(1 + int(k)) for k in problem.sizes]),
+        ],
+        goals,
+    )
+    if found is None:
         return np.zeros(n), np.zeros(m)
-    if multipliers.value is None:  # pragma: no cover - a bounded, strictly feasible program
-        return np.zeros(n), np.zeros(m)
-    coordinates = np.zeros(n)
-    for cone, index in zip(cones, order, strict=True):
-        # The multiplier of ‖u‖ ≤ w is (‖ρ‖, −ρ).
-        coordinates[index] = -np.asarray(cone.dual_value[1]).reshape(index.shape)
-    return coordinates, np.maximum(multipliers.value, 0.0)
+    multipliers, of_cones = found[0], found[1][m:]
+    # The multiplier of ‖u‖ ≤ w is (‖ρ‖, −ρ).
+    return -np.delete(of_cones, heads), np.maximum(multipliers, 0.0)
