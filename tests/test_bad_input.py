@@ -589,8 +589,8 @@ def test_steps(steps):
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        (0, "record must be at least 1; it is 0"),
-        (-3, "record must be at least 1; it is -3"),
+        (0, "record must be a whole number, at least 1; it is 0"),
+        (-3, "record must be a whole number, at least 1; it is -3"),
         (2.5, "record must be a number of records or a list of step numbers"),
         ([1.5], "record must be a number of records or a list of step numbers"),
         ([[1, 2]], "record must be a number of records or a list of step numbers"),

@@ -237,7 +237,7 @@ def test_what_has_no_place_in_a_plane_is_refused(fitted):
         lp.plot.plot_plane(fitted, POINT, {"other": limit})
     network = lp.Diagonal(depth=2)
     run = lp.flow(lp.Problem(network, lp.Init.random(network, wide, 0.5, seed=0), wide))
-    with pytest.raises(LimitpointError, match=r"the runs of 'wide' must have two coefficients"):
+    with pytest.raises(LimitpointError, match=r"runs\['wide'\] must have two coefficients"):
         lp.plot.plot_plane({"wide": run}, POINT)
 
 

@@ -14,10 +14,11 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from limitpoint.arrays import Float, as_whole_number
+from limitpoint.arrays import Float, as_truth, as_whole_number, check_masks
 from limitpoint.errors import DataError, InitError
 from limitpoint.init import Init
-from limitpoint.networks import Diagonal, Network
+from limitpoint.init.checks import both_scales
+from limitpoint.networks import Diagonal, Network, as_network
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
 from limitpoint.theory import SaddlePath, predict, saddle_path
@@ -34,12 +35,13 @@ class _LinearRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
     def predict(self, X: ArrayLike) -> Float:
         """Predict targets for the rows of X."""
         check_is_fitted(self)
-        matrix = validate_data(self, X, accept_sparse="csr", reset=False)
+        matrix = _validated(self, X, accept_sparse="csr", reset=False)
         predicted: Float = matrix @ self.coef_ + self.intercept_
         return predicted
 
     def _read(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, Float]:
-        matrix, targets = validate_data(
+        as_truth(self.fit_intercept, "fit_intercept", DataError)
+        matrix, targets = _validated(
             self, X, y, accept_sparse=("csc", "csr"), y_numeric=True, dtype=np.float64
         )
         return matrix, np.asarray(targets, dtype=np.float64)
@@ -167,7 +169,7 @@ class SaddlePathRegressorCV(_LinearRegressor):
         rows = matrix.tocsr() if issparse(matrix) else matrix
         folds = [
             self._fold_errors(rows[fitted], targets[fitted], rows[left_out], targets[left_out])
-            for fitted, left_out in check_cv(self.cv).split(rows, targets)
+            for fitted, left_out in self._splits(rows, targets)
         ]
         self.times_ = np.unique(np.concatenate([times for times, _ in folds]))
         # Errors are constant from saddle to saddle, and beyond the last.
@@ -185,6 +187,12 @@ class SaddlePathRegressorCV(_LinearRegressor):
         self.n_iter_ = self.path_.n_saddles
         self._set_coef(self.path_.coef, X_mean, y_mean)
         return self
+
+    def _splits(self, X: Any, y: Float) -> list[tuple[Any, Any]]:
+        try:
+            return list(check_cv(self.cv).split(X, y))
+        except (TypeError, ValueError) as error:
+            raise DataError(f"cv must be a number of folds, or a splitter: {error}") from None
 
     def _path(
         self, X: Any, y: Float, n_saddles: int | None = None
@@ -245,13 +253,35 @@ class ImplicitBiasRegressor(_LinearRegressor):
         matrix, targets = self._read(X, y)
         dense = matrix.toarray() if issparse(matrix) else matrix
         centred, residual, X_mean, y_mean = _centre(dense, targets, self.fit_intercept)
-        network = Diagonal(depth=2) if self.network is None else self.network
+        network = Diagonal(depth=2) if self.network is None else as_network(self.network)
         task = Regression(centred, residual)
+        both_scales(self.scale, None)  # refused here, where no other start is tried
         init = _standard_start(network, task, self.scale)
         self.limit_ = predict(Problem(network, init, task))
         self.n_iter_ = self.limit_.iterations
         self._set_coef(self.limit_.coef, X_mean, y_mean)
         return self
+
+
+class _WrongKind(DataError, TypeError):
+    """What scikit-learn calls a wrong type: a `TypeError` there, and a `DataError` here."""
+
+
+def _validated(estimator: Any, *data: Any, **settings: Any) -> Any:
+    """Data that scikit-learn accepts; its errors, which name X or y, as errors of limitpoint."""
+    for name, one in zip(("X", "y"), data, strict=False):
+        check_masks(one, name, DataError)
+    try:
+        with np.errstate(over="ignore"):  # of a wider float: it is infinite then, and refused
+            return validate_data(estimator, *data, **settings)
+    except TypeError as error:
+        raise _WrongKind(f"X and y must be arrays of real numbers: {error}") from None
+    except OverflowError:
+        raise DataError("X and y must hold numbers that a float can hold") from None
+    except Warning:
+        raise
+    except Exception as error:  # whatever an object of another library raises, too
+        raise DataError(f"X and y must be arrays of real numbers: {error}") from None
 
 
 def _standard_start(network: Network, task: Regression, scale: float) -> Init:

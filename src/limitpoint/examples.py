@@ -3,9 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float, as_float_array, as_whole_number
+from limitpoint.arrays import Float, as_float_array, as_seed, as_whole_number, check_numbers
 from limitpoint.errors import DataError
 from limitpoint.tasks import Classification, Regression
+from limitpoint.tasks.base import check_size
 
 __all__ = ["relu_teacher", "yun_layers", "yun_point", "yun_two_points", "zhao_eq7"]
 
@@ -36,7 +37,9 @@ def relu_teacher(
     """
     sizes = {"samples": samples, "features": features, "neurons": neurons}
     m, n, k = (as_whole_number(size, 1, name, DataError) for name, size in sizes.items())
-    rng = np.random.default_rng(as_whole_number(seed, 0, "seed", DataError))
+    largest = max(sizes, key=lambda name: sizes[name])
+    check_numbers(max(m * n, n * k, m * k), largest, "the data and the weights", DataError)
+    rng = np.random.default_rng(as_seed(seed, "seed", DataError))
     X, weights = rng.standard_normal((m, n)), rng.standard_normal((n, k))
     weights /= np.linalg.norm(weights, axis=0)
     signs = (-1.0) ** np.arange(k)
@@ -84,6 +87,8 @@ def yun_layers(coef: ArrayLike) -> dict[str, tuple[Float, ...]]:
     wanted = as_float_array(coef, "coef", DataError, ndim=(1,))
     if wanted.size == 0:
         raise DataError("coef must have at least one entry; it is empty")
+    check_numbers(wanted.size**2, "coef", "the first dense layer", DataError)
+    check_size(wanted, "coef")
     first = _outweighing(np.abs(wanted))
     stretch = _outweighing(np.linalg.norm(wanted))
     # The unitary transform of a convolution is √n times the product of the transforms. The first

@@ -1,13 +1,15 @@
 """A problem: a network, where it starts, and the data it is trained on."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from limitpoint.errors import DataError, InitError, NetworkError
+from limitpoint.arrays import as_kind
+from limitpoint.errors import DataError, InitError, LimitpointError, NetworkError
 from limitpoint.init import Init
 from limitpoint.networks import Network
 from limitpoint.tasks import Classification, Regression, Task
 
-__all__ = ["Problem"]
+__all__ = ["Problem", "as_problem"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,12 +30,9 @@ class Problem:
     task: Task
 
     def __post_init__(self) -> None:
-        if not isinstance(self.network, Network):
-            raise NetworkError(f"network must be like Diagonal(); it is {self.network!r}")
-        if not isinstance(self.init, Init):
-            raise InitError(f"init must be an Init, like Init.random(...); it is {self.init!r}")
-        if not isinstance(self.task, Task):
-            raise DataError(f"task must be a task, like Regression(X, y); it is {self.task!r}")
+        as_kind(self.network, Network, "like Diagonal()", "network", NetworkError)
+        as_kind(self.init, Init, "an Init, like Init.random(...)", "init", InitError)
+        as_kind(self.task, Task, "a task, like Regression(X, y)", "task", DataError)
         wanted = self.network.layer_shapes(self.task)
         given = tuple(layer.shape for layer in self.init.direction)
         if given != wanted:
@@ -67,3 +66,9 @@ class Problem:
             f"Problem({self.network}, {scale}, "
             f"{self.task.n_samples} samples × {self.task.n_features} features)"
         )
+
+
+def as_problem(value: Any) -> Problem:
+    """Return the argument `problem` of a function, which must be one, or raise an error."""
+    wanted = "a Problem, like Problem(network, init, task)"
+    return as_kind(value, Problem, wanted, "problem", LimitpointError)

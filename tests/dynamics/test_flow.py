@@ -492,7 +492,7 @@ class TestConservation:
             losses=np.zeros(1),
             misfit=1.0,
         )
-        with pytest.raises(ValueError, match="the trajectory has no layers"):
+        with pytest.raises(ValueError, match="trajectory must have recorded its layers"):
             lp.drift(lp.Diagonal(2), bare)
 
     def test_signs_of_the_larger_layer_never_change(self, space):

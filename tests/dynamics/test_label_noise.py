@@ -199,7 +199,7 @@ class TestModel:
             LabelNoiseModel(two_layer_problem(), -1.0)
         with pytest.raises(lp.errors.LimitpointError, match="time_step must be a positive"):
             LabelNoiseModel(two_layer_problem(), 0.1, 0.0)
-        with pytest.raises(lp.errors.LimitpointError, match="the model is one of LabelNoise"):
+        with pytest.raises(lp.errors.LimitpointError, match="optimiser must be LabelNoise"):
             LabelNoiseModel.of(two_layer_problem(), lp.GD(0.1))
 
 

@@ -305,8 +305,8 @@ class TestBadArguments:
         [
             ({"steps": 0}, "steps must be a whole number"),
             ({"optimisers": []}, "optimisers must hold at least one"),
-            ({"optimisers": 3}, "optimiser must be an optimiser"),
-            ({"optimisers": [GD]}, "optimiser must be an optimiser"),
+            ({"optimisers": 3}, "optimisers must hold an optimiser"),
+            ({"optimisers": [GD]}, r"optimisers\[0\] must be an optimiser"),
             ({"optimisers": [SGD(0.1, 1), SGD(0.1, 1, seed=2)]}, "differ in more than their seed"),
             (
                 {"optimisers": [SGD(0.1, M + 1, replacement=False)]},
@@ -316,7 +316,7 @@ class TestBadArguments:
             ({"scales": [0.1, 0.1]}, "scales must differ"),
             ({"scales": 0.1}, "scales must have 1 dimension"),
             ({"scales": [0.0, 0.1]}, "cannot be held in float64"),
-            ({"scales": [-0.1]}, "scale must be a number in"),
+            ({"scales": [-0.1]}, "scales must not be negative"),
             ({"scales": [1e120]}, "overflows float64"),
             ({"seeds": []}, "seeds must hold at least one"),
             ({"seeds": [1, 1]}, "seeds must differ"),
@@ -324,9 +324,9 @@ class TestBadArguments:
             ({"seeds": [0.5]}, "seeds must be a whole number"),
             (
                 {"truth": [1.0]},
-                r"'distance_truth' must have the shape of the coefficients, \(12,\)",
+                r"truth must have the shape of the coefficients, \(12,\)",
             ),
-            ({"probes": ["p"]}, "probes must hold probes"),
+            ({"probes": ["p"]}, r"probes\[0\] must be a probe"),
             ({"probes": StartTerm()}, "probes must hold probes"),
             ({"probes": [Distance(np.ones(N), name="loss")]}, "'loss' is taken"),
             ({"probes": [Distance(np.ones(N), name="distance_l2")]}, "'distance_l2' is taken"),

@@ -173,7 +173,7 @@ class TestBadArguments:
     @pytest.mark.parametrize(
         ("record", "message"),
         [
-            (0, "record must be at least 1; it is 0"),
+            (0, "record must be a whole number, at least 1; it is 0"),
             ([1, 11], "record must hold step numbers between 0 and 10"),
             ([-1, 5], "record must hold step numbers between 0 and 10"),
             ([1.5], "record must be a number of records or a list of step numbers"),

@@ -26,7 +26,7 @@ from limitpoint.dynamics.spectrum import Spectrum, spectrum
 from limitpoint.dynamics.sweep import Sweep
 from limitpoint.dynamics.train import train
 from limitpoint.dynamics.train_many import train_many
-from limitpoint.dynamics.trajectory import Trajectory
+from limitpoint.dynamics.trajectory import Trajectory, as_trajectory
 
 __all__ = [
     "GD",
@@ -53,6 +53,7 @@ __all__ = [
     "Sweep",
     "Trajectory",
     "alignments",
+    "as_trajectory",
     "commutator_norms",
     "commutators",
     "drift",

@@ -12,13 +12,22 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from limitpoint.arrays import Float, as_positive, as_whole_number, read_only
+from limitpoint.arrays import (
+    Float,
+    as_kind,
+    as_positive,
+    as_seed,
+    as_whole_number,
+    check_numbers,
+    read_only,
+)
 from limitpoint.display import number, table, to_html, to_text
 from limitpoint.errors import LimitpointError
 
 __all__ = ["Diffusion", "Paths", "simulate"]
 
 RECORDS = 100
+EPS = float(np.finfo(np.float64).eps)
 # A printed table shows this many moments.
 ROWS_SHOWN = 12
 
@@ -147,14 +156,23 @@ def simulate(
     >>> simulate(model, t_end=0.1, paths=8, records=10).states.shape
     (8, 11, 2)
     """
-    if not isinstance(model, Diffusion):
-        raise LimitpointError(f"model must be a diffusion, like SGDModel(...); it is {model!r}")
+    as_kind(model, Diffusion, "a diffusion, like SGDModel(...)", "model", LimitpointError)
     t_end = as_positive(t_end, "t_end", LimitpointError)
     given = model.time_step if time_step is None else time_step
     step = as_positive(given, "time_step", LimitpointError)
+    if step < EPS * t_end:
+        raise LimitpointError(
+            f"time_step must be at least {EPS:.3g} of t_end: added to a time, a smaller one is "
+            f"lost to rounding; it is {step:g} and t_end {t_end:g}"
+        )
     count = as_whole_number(paths, 1, "paths", LimitpointError)
-    times = np.linspace(0.0, t_end, as_whole_number(records, 1, "records", LimitpointError) + 1)
-    keyed = as_whole_number(seed, 0, "seed", LimitpointError)
+    recorded = as_whole_number(records, 1, "records", LimitpointError)
+    size = int(np.size(model.start))
+    check_numbers(count * size, "paths", f"{count} states", LimitpointError)
+    what = f"{recorded} records of {count} paths"
+    check_numbers(count * size * recorded, "records", what, LimitpointError)
+    times = np.linspace(0.0, t_end, recorded + 1)
+    keyed = as_seed(seed, "seed", LimitpointError)
     with jax.enable_x64(True):
         keys = jax.random.split(jax.random.key(keyed), count)
         states = np.array(_compiled(model, t_end, step, len(times))(keys))

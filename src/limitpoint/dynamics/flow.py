@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float, as_float_array, as_number, as_positive, as_whole_number
+from limitpoint.arrays import Float, as_float_array, as_number, as_positive, shown
 from limitpoint.dynamics.log_flow import flow_in_log_coordinates
 from limitpoint.dynamics.normalised_flow import follow_in_normalised_time
+from limitpoint.dynamics.options import check_options
 from limitpoint.dynamics.parameter_flow import flow_in_parameter_space
 from limitpoint.dynamics.radial_flow import flow_in_row_space, safe_radial_map
 from limitpoint.dynamics.sample_flow import flow_in_sample_space
@@ -16,7 +17,7 @@ from limitpoint.dynamics.two_layer_flow import check_resolved, flow_of_two_layer
 from limitpoint.errors import InitError, LimitpointError
 from limitpoint.mirror import MirrorMap
 from limitpoint.networks import TwoLayer
-from limitpoint.problem import Problem
+from limitpoint.problem import Problem, as_problem
 from limitpoint.tasks import Classification
 
 __all__ = ["LogCoordinates", "NormalisedTime", "ParameterSpace", "SampleSpace", "flow"]
@@ -36,6 +37,8 @@ MARGIN_RTOL = 1e-11
 # Margins beyond this are rounded to a thousandth, which is then the error of every sample's weight;
 # the integrator fails a little later.
 LARGEST_MARGIN = 1e12
+# Steps towards an earlier end vanish: a thousandth of it must be a float with some digits.
+EARLIEST = 1e-300
 
 
 @dataclass(frozen=True)
@@ -47,11 +50,23 @@ class SampleSpace:
     coefficients together, `dν/dt = loss_factor Ξ (y − Xβ)`, `β = Ξ(z(0) + Xᵀν)`, at any scale.
     `TwoLayer` networks are integrated in the directions that move: as many as X has rank on the
     side of the features, that and the number of outputs at most on the side of the neurons.
+
+    Parameters
+    ----------
+    rtol
+        Local error per step, relative: at least 1e-13, which is what the integrators can do.
+    misfit_tolerance
+        Stop when the relative misfit has fallen to this, unless an end is given.
+    max_steps
+        Stop after so many steps of the integrator.
     """
 
     rtol: float = RTOL
     misfit_tolerance: float = MISFIT_TOLERANCE
     max_steps: int = MAX_STEPS
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 @dataclass(frozen=True)
@@ -70,6 +85,9 @@ class ParameterSpace:
     misfit_tolerance: float = MISFIT_TOLERANCE
     max_steps: int = MAX_STEPS
 
+    def __post_init__(self) -> None:
+        check_options(self)
+
 
 @dataclass(frozen=True)
 class LogCoordinates:
@@ -85,6 +103,9 @@ class LogCoordinates:
     rtol: float = RTOL
     misfit_tolerance: float = MISFIT_TOLERANCE
     max_steps: int = MAX_STEPS
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 @dataclass(frozen=True)
@@ -117,9 +138,7 @@ class NormalisedTime:
                 f"thousandth; it is {margin:g}"
             )
         object.__setattr__(self, "margin", margin)
-        object.__setattr__(self, "rtol", as_positive(self.rtol, "rtol", LimitpointError))
-        steps = as_whole_number(self.max_steps, 1, "max_steps", LimitpointError)
-        object.__setattr__(self, "max_steps", steps)
+        check_options(self)
 
 
 def flow(
@@ -169,6 +188,7 @@ def flow(
     >>> run.directions[-1].round(3).tolist(), float(run.log_losses[-1]) < -1e8
     ([0.0, 1.0], True)
     """
+    as_problem(problem)
     if not problem.init.is_finite:
         raise InitError(
             "flow needs a positive, finite scale; at scale 0 or infinity nothing moves in finite "
@@ -179,7 +199,7 @@ def flow(
         if not isinstance(space, NormalisedTime | None):
             raise LimitpointError(
                 "the flow of a classification runs in normalised time: space must be "
-                f"NormalisedTime(margin=1e6); it is {space!r}"
+                f"NormalisedTime(margin=1e6); it is {shown(space)}"
             )
         space = NormalisedTime() if space is None else space
         return follow_in_normalised_time(
@@ -214,7 +234,8 @@ def flow(
         )
     if not isinstance(space, SampleSpace):
         raise LimitpointError(
-            f"space must be SampleSpace(), ParameterSpace() or LogCoordinates(); it is {space!r}"
+            "space must be SampleSpace(), ParameterSpace() or LogCoordinates(); it is "
+            f"{shown(space)}"
         )
     if two_layers:
         return flow_of_two_layers(
@@ -261,9 +282,13 @@ def _checked_times(
         t_end = as_number(t_end, rule, LimitpointError)
         if not (np.isfinite(t_end) and t_end >= 0):
             raise LimitpointError(f"{rule}; it is {t_end}")
+        if 0 < t_end < EARLIEST:
+            raise LimitpointError(f"t_end must be 0, or at least {EARLIEST:.3g}; it is {t_end:g}")
     if times is None:
         return t_end, None
     recorded = as_float_array(times, "times", LimitpointError, ndim=(1,))
     if recorded.size == 0 or recorded[0] < 0 or (np.diff(recorded) <= 0).any():
         raise LimitpointError("times must be increasing, 0 or later, and not empty")
+    if ((recorded > 0) & (recorded < EARLIEST)).any():
+        raise LimitpointError(f"times must be 0, or at least {EARLIEST:.3g}; one is earlier")
     return None, recorded

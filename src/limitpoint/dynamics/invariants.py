@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from limitpoint.arrays import Float, read_only
 from limitpoint.display import number, table, to_html, to_text
-from limitpoint.dynamics.trajectory import Trajectory
-from limitpoint.networks import Network, WithoutClocks
+from limitpoint.dynamics.trajectory import Trajectory, as_trajectory
+from limitpoint.errors import LimitpointError
+from limitpoint.networks import Network, WithoutClocks, as_network
 
 __all__ = ["Drift", "drift"]
 
@@ -132,9 +133,12 @@ def drift(network: Network, trajectory: Trajectory) -> Drift:
     >>> found.relative_affine, bool(found.relative_curved > 1e-3)
     (0.0, True)
     """
-    layers = trajectory.layers
+    layers = as_trajectory(trajectory).layers
+    as_network(network)
     if layers is None:
-        raise ValueError("the trajectory has no layers, so its conserved quantities are unknown")
+        raise LimitpointError(
+            "trajectory must have recorded its layers, or its conserved quantities are unknown"
+        )
     with np.errstate(over="ignore", invalid="ignore"):  # a diverged run has infinite drift
         values: Float = network.invariants(layers)  # invariants × times × …
         moved = np.nan_to_num(np.abs(values - values[:, :1]), nan=np.inf).max(axis=1)

@@ -11,13 +11,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from limitpoint.arrays import Float, as_number, as_positive, as_whole_number
+from limitpoint.arrays import Float, as_kind, as_number, as_positive, as_seed
 from limitpoint.dynamics.diffusion import Diffusion
 from limitpoint.dynamics.fitting import loss_at
-from limitpoint.dynamics.optimisers import STEPS_PER_BLOCK, Layers, Optimiser, Step, descend
+from limitpoint.dynamics.optimisers import (
+    STEPS_PER_BLOCK,
+    Layers,
+    Optimiser,
+    Step,
+    as_learning_rate,
+    descend,
+)
 from limitpoint.errors import LimitpointError, NetworkError
 from limitpoint.networks import TwoLayer
-from limitpoint.problem import Problem
+from limitpoint.problem import Problem, as_problem
 
 __all__ = ["LabelNoise", "LabelNoiseModel"]
 
@@ -60,10 +67,9 @@ class LabelNoise(Optimiser):
     seed: int = 0
 
     def __init__(self, learning_rate: float, delta: float, *, seed: int = 0) -> None:
-        rate = as_positive(learning_rate, "learning_rate", LimitpointError)
-        object.__setattr__(self, "learning_rate", rate)
+        object.__setattr__(self, "learning_rate", as_learning_rate(learning_rate))
         object.__setattr__(self, "delta", _checked_delta(delta))
-        object.__setattr__(self, "seed", as_whole_number(seed, 0, "seed", LimitpointError))
+        object.__setattr__(self, "seed", as_seed(seed, "seed", LimitpointError))
 
     @property
     def time_per_step(self) -> float:
@@ -153,6 +159,7 @@ class LabelNoiseModel(Diffusion):
     time_step: float = 1e-3
 
     def __post_init__(self) -> None:
+        as_problem(self.problem)
         network, task = self.problem.network, self.problem.regression
         if not isinstance(network, TwoLayer):
             raise NetworkError(
@@ -167,10 +174,9 @@ class LabelNoiseModel(Diffusion):
     @classmethod
     def of(cls, problem: Problem, optimiser: LabelNoise) -> "LabelNoiseModel":
         """The model of this optimiser: `s = √η·loss_factor·δ`, simulated in steps of η."""
-        if not isinstance(optimiser, LabelNoise):
-            raise LimitpointError(
-                f"the model is one of LabelNoise(learning_rate, delta); it is {optimiser!r}"
-            )
+        as_problem(problem)
+        wanted = "LabelNoise(learning_rate, delta), of which the model is one"
+        as_kind(optimiser, LabelNoise, wanted, "optimiser", LimitpointError)
         rate, factor = optimiser.learning_rate, problem.regression.loss_factor
         return cls(problem, float(np.sqrt(rate)) * factor * optimiser.delta, rate)
 

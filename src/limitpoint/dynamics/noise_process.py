@@ -14,7 +14,17 @@ from numpy.typing import ArrayLike
 from scipy.linalg import expm
 from scipy.special import gamma, gammaincc
 
-from limitpoint.arrays import Float, as_float_array, as_whole_number, read_only
+from limitpoint.arrays import (
+    MOST_AXES,
+    Float,
+    as_float_array,
+    as_number,
+    as_real_array,
+    as_whole_number,
+    check_numbers,
+    read_only,
+    shown,
+)
 from limitpoint.dynamics.diffusion import Diffusion
 from limitpoint.errors import LimitpointError
 
@@ -22,6 +32,8 @@ __all__ = ["NoiseProcess", "alignments", "commutator_norms", "commutators"]
 
 # Euler's second moments fall behind by `d·step·t/2`, relative: at this step times d, by 2e-3·t.
 STEP_TIMES_DIMENSION = 4e-3
+# e^710 overflows; the norm of the rates is at most so many times as large as the fastest of them.
+FARTHEST = 1e5
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +80,14 @@ class NoiseProcess(Diffusion):
 
     def __init__(self, dimension: int, start: tuple[ArrayLike, ArrayLike] | None = None) -> None:
         d = as_whole_number(dimension, 1, "dimension", LimitpointError)
+        check_numbers(d * d, "dimension", "W(0)", LimitpointError)
         if start is None:
             first, second = read_only(np.eye(d)), read_only(np.zeros(d))
         else:
             if not isinstance(start, (tuple, list)) or len(start) != 2:
-                raise LimitpointError(f"start must be W(0) and a(0), two arrays; it is {start!r}")
+                raise LimitpointError(
+                    f"start must be W(0) and a(0), two arrays; it is {shown(start)}"
+                )
             first = as_float_array(start[0], "start[0]", LimitpointError, ndim=(2,))
             second = as_float_array(start[1], "start[1]", LimitpointError, ndim=(1,))
             if first.shape != (d, len(second)) or not len(second):
@@ -130,9 +145,12 @@ class NoiseProcess(Diffusion):
         """
         first, second = self.initial
         gram, outer = first.T @ first, np.outer(second, second)
-        root = np.sqrt(self.dimension)
-        even, odd = np.cosh(root * time), np.sinh(root * time)
-        return even * gram + root * odd * outer, even * outer + odd / root * gram
+        time, root = _as_time(time), np.sqrt(self.dimension)
+        with np.errstate(over="ignore", invalid="ignore"):
+            even, odd = np.cosh(root * time), np.sinh(root * time)
+            means = even * gram + root * odd * outer, even * outer + odd / root * gram
+        _check_held(means, time)
+        return means
 
     def mean_squares(self, time: float) -> tuple[float, float]:
         """`E‖W‖²` and `E‖a‖²`; from W = I and a = 0 at d = 2 they are `2cosh(√2t)`, `√2sinh(√2t)`.
@@ -145,13 +163,15 @@ class NoiseProcess(Diffusion):
     def mean_products(self, time: float) -> Float:
         """`E W_ri a_j`, d × l × l: `(E W_ri a_j)' = E W_rj a_i`."""
         first, second = self.initial
-        products = first[:, :, None] * second
-        result: Float = np.cosh(time) * products + np.sinh(time) * products.swapaxes(1, 2)
+        time, products = _as_time(time), first[:, :, None] * second
+        with np.errstate(over="ignore", invalid="ignore"):
+            result: Float = np.cosh(time) * products + np.sinh(time) * products.swapaxes(1, 2)
+        _check_held(result, time)
         return result
 
     def mean_commutators(self, time: float) -> Float:
         """`E[z_r, a] = e^{−t}[z_r, a](0)`, d × l × l."""
-        result: Float = np.exp(-time) * commutators(*self.initial)
+        result: Float = np.exp(-_as_time(time)) * commutators(*self.initial)
         return result
 
     def fourth_moments(self, time: float) -> dict[str, float]:
@@ -166,15 +186,16 @@ class NoiseProcess(Diffusion):
         first, second = self.initial
         u, v, gram = np.sum(first**2), np.sum(second**2), first.T @ first
         begin = np.array([u * u, np.sum(gram**2), u * v, np.sum((first @ second) ** 2), v * v])
-        values = expm(self._fourth_generator * time) @ begin
+        values = _grown(self._fourth_generator, time) @ begin
         return dict(zip(("uu", "s", "uv", "b", "vv"), values.tolist(), strict=True))
 
     def standard_errors(self, time: float, paths: int) -> tuple[float, float]:
         """Exact standard errors of the means of `‖W‖²` and `‖a‖²` over so many paths."""
+        count = as_whole_number(paths, 1, "paths", LimitpointError)
         moments, (first, second) = self.fourth_moments(time), self.mean_squares(time)
         variances = np.array([moments["uu"] - first**2, moments["vv"] - second**2])
         # At time 0 there is none, up to rounding.
-        errors = np.sqrt(np.maximum(variances, 0.0) / paths)
+        errors = np.sqrt(np.maximum(variances, 0.0) / count)
         return float(errors[0]), float(errors[1])
 
     def mean_square_commutators(self, time: float) -> float:
@@ -186,7 +207,7 @@ class NoiseProcess(Diffusion):
         moments = self.fourth_moments(0.0)
         begin = np.array([moments["uv"] - moments["b"], moments["uu"] - moments["s"]])
         rates = np.array([[-2.0, 1.0], [2.0 * self.dimension - 2.0, 0.0]])
-        return float((expm(rates * time) @ begin)[0])
+        return float((_grown(rates, time) @ begin)[0])
 
     @property
     def mean_modulus_limit(self) -> float:
@@ -231,8 +252,10 @@ def commutators(first: Any, second: Any) -> Any:
     >>> commutators(np.array([[1.0, 2.0]]), np.array([3.0, 4.0])).tolist()
     [[[0.0, -2.0], [2.0, 0.0]]]
     """
-    products = first[..., :, :, None] * second[..., None, None, :]
-    return products - np.swapaxes(products, -1, -2)
+    first, second = _as_layers(first, second)
+    with np.errstate(over="ignore", invalid="ignore"):
+        products = first[..., :, :, None] * second[..., None, None, :]
+        return products - np.swapaxes(products, -1, -2)
 
 
 def commutator_norms(first: Any, second: Any) -> Float:
@@ -246,11 +269,13 @@ def commutator_norms(first: Any, second: Any) -> Float:
     >>> commutator_norms(np.array([[1.0, 2.0]]), np.array([3.0, 4.0])).round(12).tolist()
     [2.0]
     """
-    length = np.linalg.norm(second, axis=-1)
-    direction = second / np.where(length > 0, length, 1.0)[..., None]
-    along = (first @ direction[..., None])[..., 0]
-    across = first - along[..., None] * direction[..., None, :]
-    norms: Float = np.linalg.norm(across, axis=-1) * length[..., None]
+    first, second = _as_layers(first, second)
+    with np.errstate(over="ignore", invalid="ignore"):
+        length = np.linalg.norm(second, axis=-1)
+        direction = second / np.where(length > 0, length, 1.0)[..., None]
+        along = (first @ direction[..., None])[..., 0]
+        across = first - along[..., None] * direction[..., None, :]
+        norms: Float = np.linalg.norm(across, axis=-1) * length[..., None]
     return norms
 
 
@@ -264,6 +289,46 @@ def alignments(first: Any, second: Any) -> Float:
     >>> alignments(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([2.0, 2.0])).round(6).tolist()
     [0.707107, 0.0]
     """
-    sizes = np.linalg.norm(first, axis=-1) * np.linalg.norm(second, axis=-1)[..., None]
-    sines: Float = commutator_norms(first, second) / np.where(sizes > 0, sizes, 1.0)
+    first, second = _as_layers(first, second)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sizes = np.linalg.norm(first, axis=-1) * np.linalg.norm(second, axis=-1)[..., None]
+        sines: Float = commutator_norms(first, second) / np.where(sizes > 0, sizes, 1.0)
     return sines
+
+
+def _as_layers(first: Any, second: Any) -> tuple[Float, Float]:
+    """Arrays W (…, d, l) and a (…, l) that belong together; paths may have overflowed."""
+    W = as_real_array(first, "first", LimitpointError, range(2, MOST_AXES))
+    a = as_real_array(second, "second", LimitpointError, range(1, MOST_AXES))
+    if a.shape != (*W.shape[:-2], W.shape[-1]):
+        raise LimitpointError(
+            "second must have one number for each column of first, and the same leading axes; "
+            f"they have shapes {a.shape} and {W.shape}"
+        )
+    return W, a
+
+
+def _grown(rates: Float, time: float) -> Float:
+    """`e^{rates·time}`, where a float holds it."""
+    time = _as_time(time)
+    # It is at most e to the norm of the rates; what is far beyond is not tried.
+    if float(np.abs(rates).sum()) * time > FARTHEST:
+        _check_held(np.inf, time)
+    with np.errstate(over="ignore", invalid="ignore"):
+        grown: Float = expm(rates * time)
+    _check_held(grown, time)
+    return grown
+
+
+def _check_held(values: Any, time: float) -> None:
+    """Raise `LimitpointError` where moments are beyond what a float holds."""
+    if not np.isfinite(values).all():
+        raise LimitpointError(f"time must be earlier: at {time:g} the moments overflow a float")
+
+
+def _as_time(value: float) -> float:
+    rule = "time must be a finite number, 0 or later"
+    found = as_number(value, rule, LimitpointError)
+    if not 0.0 <= found < np.inf:
+        raise LimitpointError(f"{rule}; it is {found}")
+    return found

@@ -3,10 +3,10 @@
 import numpy as np
 
 from limitpoint.dynamics.row_space import RowSpace
-from limitpoint.dynamics.trajectory import Trajectory
+from limitpoint.dynamics.trajectory import Trajectory, as_trajectory
 from limitpoint.errors import NetworkError
 from limitpoint.networks import CoupledNetwork, TwoLayer
-from limitpoint.problem import Problem
+from limitpoint.problem import Problem, as_problem
 
 __all__ = ["null_space_drift"]
 
@@ -26,7 +26,8 @@ def null_space_drift(problem: Problem, trajectory: Trajectory) -> float:
     >>> null_space_drift(problem, run) < 1e-14
     True
     """
-    layers = trajectory.layers
+    as_problem(problem)
+    layers = as_trajectory(trajectory).layers
     if not isinstance(problem.network, CoupledNetwork | TwoLayer) or layers is None:
         raise NetworkError(
             "the law is one of rank-one, fully connected and two-layer networks; "

@@ -10,12 +10,22 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import as_positive, as_whole_number
+from limitpoint.arrays import as_positive, as_seed, as_truth, as_whole_number, check_numbers
 from limitpoint.dynamics.fitting import loss_at
 from limitpoint.errors import LimitpointError
 from limitpoint.problem import Problem
 
-__all__ = ["GD", "SGD", "Draws", "Indices", "Layers", "Optimiser", "Step", "descend"]
+__all__ = [
+    "GD",
+    "SGD",
+    "Draws",
+    "Indices",
+    "Layers",
+    "Optimiser",
+    "Step",
+    "as_learning_rate",
+    "descend",
+]
 
 Layers = tuple[jax.Array, ...]
 Draws = NDArray[Any]
@@ -25,6 +35,8 @@ Step = Callable[[Layers, Any], Layers]
 # Batches are drawn in blocks of about so many steps, each from a generator of its own: the draw of
 # a step then depends on the seed and the step alone, and any stretch of a run can be drawn again.
 STEPS_PER_BLOCK = 1024
+# Times are the rate times the step, of which there are 2^53 at most: the largest float is 2e308.
+LARGEST_RATE = 1e290
 
 
 class Optimiser(ABC):
@@ -77,9 +89,7 @@ class GD(Optimiser):
     learning_rate: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "learning_rate", as_positive(self.learning_rate, "learning_rate", LimitpointError)
-        )
+        object.__setattr__(self, "learning_rate", as_learning_rate(self.learning_rate))
 
     @property
     def time_per_step(self) -> float:
@@ -146,15 +156,14 @@ class SGD(Optimiser):
     def __init__(
         self, learning_rate: float, batch_size: int, *, replacement: bool = True, seed: int = 0
     ) -> None:
-        if not isinstance(replacement, (bool, np.bool_)):
-            raise LimitpointError(f"replacement must be True or False; it is {replacement!r}")
         size = as_whole_number(batch_size, 1, "batch_size", LimitpointError)
-        object.__setattr__(
-            self, "learning_rate", as_positive(learning_rate, "learning_rate", LimitpointError)
-        )
+        what = "the batches drawn at once"
+        check_numbers(STEPS_PER_BLOCK * size, "batch_size", what, LimitpointError)
+        object.__setattr__(self, "learning_rate", as_learning_rate(learning_rate))
         object.__setattr__(self, "batch_size", size)
-        object.__setattr__(self, "replacement", bool(replacement))
-        object.__setattr__(self, "seed", as_whole_number(seed, 0, "seed", LimitpointError))
+        drawn = as_truth(replacement, "replacement", LimitpointError)
+        object.__setattr__(self, "replacement", drawn)
+        object.__setattr__(self, "seed", as_seed(seed, "seed", LimitpointError))
 
     @property
     def time_per_step(self) -> float:
@@ -228,6 +237,16 @@ class SGD(Optimiser):
                 f"batch_size must be at most the number of samples, {n_samples}, without "
                 f"replacement; it is {self.batch_size}"
             )
+
+
+def as_learning_rate(value: Any) -> float:
+    """Return the argument `learning_rate` as a positive float, or raise `LimitpointError`."""
+    rate = as_positive(value, "learning_rate", LimitpointError)
+    if rate > LARGEST_RATE:
+        raise LimitpointError(
+            f"learning_rate must be at most {LARGEST_RATE:g}, or times overflow; it is {rate:g}"
+        )
+    return rate
 
 
 def descend(layers: Layers, slopes: Layers, rate: float) -> Layers:

@@ -11,7 +11,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from limitpoint.arrays import Float, as_float_array, as_number
+from limitpoint.arrays import Float, as_float_array, as_number, shown
 from limitpoint.dynamics.optimisers import SGD, Optimiser
 from limitpoint.errors import LimitpointError, NetworkError
 from limitpoint.networks import CoupledNetwork
@@ -89,8 +89,7 @@ class Distance(Probe):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "to", as_float_array(self.to, "to", LimitpointError, ndim=(1, 2)))
-        if not isinstance(self.name, str) or not self.name:
-            raise LimitpointError(f"name must be a word; it is {self.name!r}")
+        _check_name(self.name)
 
     def value(
         self, problem: Problem, optimiser: Optimiser, start: Any, coef: Any, integral: Any
@@ -126,6 +125,9 @@ class StartTerm(Probe):
     """
 
     name: str = "start_term"
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
 
     def value(
         self, problem: Problem, optimiser: Optimiser, start: Any, coef: Any, integral: Any
@@ -176,6 +178,7 @@ class NoiseTerm(Probe):
     name: str = "noise_term"
 
     def __post_init__(self) -> None:
+        _check_name(self.name)
         if self.exponent is not None:
             rule = "exponent must be a finite number, or None"
             exponent = as_number(self.exponent, rule, LimitpointError)
@@ -224,6 +227,11 @@ class NoiseTerm(Probe):
                 f"{self.name} is derived for batches drawn with replacement; "
                 f"drop the probe or the optimiser {optimiser.label}"
             )
+
+
+def _check_name(name: str) -> None:
+    if not isinstance(name, str) or not name:
+        raise LimitpointError(f"name must be a word; it is {shown(name)}")
 
 
 def _lambda(problem: Problem) -> float:

@@ -21,7 +21,7 @@ from limitpoint.dynamics.normalised_flow import follow_in_normalised_time
 from limitpoint.dynamics.quiet_solvers import QuietBDF
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import LimitpointError
-from limitpoint.problem import Problem
+from limitpoint.problem import Problem, as_problem
 from limitpoint.status import Status
 from limitpoint.tasks import Classification
 
@@ -34,6 +34,8 @@ SHARPEST = 1e10
 COARSER = 10.0
 # A power margin^ε is seen, if it starts at 1e-10, from ε = 2e-4 on.
 LOG_MARGIN = 1e5
+# The integrator's tolerance is 1e-10 or so: a slower power than margin^−1e-9 is none it can tell.
+LARGEST_LOG_MARGIN = 1e9
 MAX_FAR_STEPS = 5000
 # The exponent is fitted where the direction is so far from its end, relative to the integrator's
 # tolerance: ever slower powers are alone the longer one waits.
@@ -158,7 +160,13 @@ def settle(
     >>> lp.settle(problem).direction.round(8).tolist()
     [0.0, 1.0]
     """
+    _check(problem)
     end = as_positive(log_margin, "log_margin", LimitpointError)
+    if end > LARGEST_LOG_MARGIN:
+        raise LimitpointError(
+            f"log_margin must be at most {LARGEST_LOG_MARGIN:g}: powers slower than its inverse "
+            f"are lost to the integrator's tolerance; it is {end:g}"
+        )
     sharp = as_positive(sharpness, "sharpness", LimitpointError)
     steps = as_whole_number(max_steps, 1, "max_steps", LimitpointError)
     if not COARSER < sharp <= SHARPEST:
@@ -166,7 +174,6 @@ def settle(
             f"sharpness must be above {COARSER:g} and at most {SHARPEST:g}, where rounding of the "
             f"weights is a part in a thousand; it is {sharp:g}"
         )
-    _check(problem)
     near = NormalisedTime(margin)
     run, state = follow_in_normalised_time(
         problem, None, None, near.margin, near.rtol, near.max_steps
@@ -199,7 +206,7 @@ def settle(
 
 def _check(problem: Problem) -> None:
     """Refuse what has no direction that could be followed for itself."""
-    network = problem.network
+    network = as_problem(problem).network
     if not isinstance(problem.task, Classification):
         raise LimitpointError("settle follows the direction of a classification; use flow")
     if not (network.is_homogeneous and network.is_linear):

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from limitpoint.arrays import shown
 from limitpoint.dynamics.diffusion import Diffusion
 from limitpoint.dynamics.optimisers import SGD
 from limitpoint.errors import InitError, LimitpointError, NetworkError
 from limitpoint.networks import BALANCE_TOLERANCE, RankOne
-from limitpoint.problem import Problem
+from limitpoint.problem import Problem, as_problem
 
 __all__ = ["SGDModel"]
 
@@ -59,13 +60,13 @@ class SGDModel(Diffusion):
     optimiser: SGD
 
     def __post_init__(self) -> None:
-        network = self.problem.network
+        network = as_problem(self.problem).network
         if not isinstance(network, RankOne):
             raise NetworkError(f"the model is one of rank-one networks; the network is {network}")
         if not isinstance(self.optimiser, SGD) or not self.optimiser.replacement:
             raise LimitpointError(
-                "the model is one of SGD with replacement, SGD(learning_rate, batch_size); "
-                f"it is {self.optimiser!r}"
+                "optimiser must be SGD with replacement, SGD(learning_rate, batch_size), of which "
+                f"the model is one; it is {shown(self.optimiser)}"
             )
         off = network.imbalance(self.problem.init.direction)
         if off > BALANCE_TOLERANCE:

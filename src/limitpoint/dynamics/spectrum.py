@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 
 from limitpoint.arrays import Float, read_only
 from limitpoint.display import number, table, to_html, to_text
-from limitpoint.dynamics.trajectory import Trajectory
+from limitpoint.dynamics.trajectory import Trajectory, as_trajectory
 from limitpoint.errors import LimitpointError
 
 __all__ = ["Spectrum", "spectrum"]
@@ -137,7 +137,7 @@ def spectrum(trajectory: Trajectory) -> Spectrum:
     >>> spectrum(run).coefs[-1].round(6).tolist()
     [2.0, 1.0]
     """
-    layers = trajectory.layers
+    layers = as_trajectory(trajectory).layers
     if layers is None:
         raise LimitpointError("the trajectory has no layers; record them to see singular values")
     if all(layer.ndim < 3 for layer in layers):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import pairwise
+from numbers import Integral
 from typing import Any
 
 import jax
@@ -11,12 +12,20 @@ from numpy.typing import ArrayLike, NDArray
 from rich.console import Console
 from rich.progress import Progress
 
-from limitpoint.arrays import Float, as_whole_number
+from limitpoint.arrays import (
+    Float,
+    as_float_array,
+    as_kind,
+    as_truth,
+    as_whole_number,
+    check_numbers,
+    shown,
+)
 from limitpoint.dynamics.fitting import gauge_of, gauged, loss_at, margins_at, wrong_share
 from limitpoint.dynamics.optimisers import Layers, Optimiser
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import LimitpointError
-from limitpoint.problem import Problem
+from limitpoint.problem import Problem, as_problem
 from limitpoint.status import Status
 from limitpoint.tasks import Classification
 
@@ -24,6 +33,10 @@ __all__ = ["train"]
 
 # Records on the default, log-spaced schedule.
 RECORDS = 200
+# So many steps are counted exactly by a float, as the times of a run are.
+MOST_STEPS = 2**53
+# A log-spaced schedule has no use for more: its neighbours differ by a part in 1e5 of the run.
+MOST_RECORDS = 2**20
 # Runs at least this long show a progress bar on a terminal, and move it this often.
 LONG_RUN = 200_000
 CHUNK = 50_000
@@ -68,10 +81,14 @@ def train(
     >>> lp.train(problem, lp.GD(learning_rate=1e-2), steps=5000).coef.round(3).tolist()
     [0.0, 0.5]
     """
+    as_problem(problem)
     check_optimiser(optimiser)
-    steps = as_whole_number(steps, 1, "steps", LimitpointError)
+    steps = as_steps(steps)
     schedule = record_schedule(steps, record)
+    if progress is not None:
+        progress = as_truth(progress, "progress", LimitpointError)
     start = problem.init.layers
+    check_records(len(schedule), sum(layer.size for layer in start))
     problem.init.check_products(problem.network.degree)
     with jax.enable_x64(True), _bar(steps, progress) as advance_bar:
         kept = _run(problem, optimiser, start, schedule, advance_bar)
@@ -171,26 +188,40 @@ def _as_trajectory(
     )
 
 
-def check_optimiser(optimiser: Optimiser) -> None:
+def check_optimiser(optimiser: Optimiser, name: str = "optimiser") -> None:
     """Raise `LimitpointError` for what is no optimiser."""
-    if not isinstance(optimiser, Optimiser):
-        raise LimitpointError(
-            f"optimiser must be an optimiser, like GD(learning_rate=1e-2); it is {optimiser!r}"
-        )
+    wanted = "an optimiser, like GD(learning_rate=1e-2)"
+    as_kind(optimiser, Optimiser, wanted, name, LimitpointError)
+
+
+def as_steps(value: Any) -> int:
+    """Return the argument `steps` of a function, or raise `LimitpointError`."""
+    return as_whole_number(value, 1, "steps", LimitpointError, most=MOST_STEPS)
+
+
+def check_records(records: int, numbers: int) -> None:
+    """Raise `LimitpointError` where so many records of so many numbers fill the memory."""
+    what = f"{records} records of {numbers} numbers each"
+    check_numbers(records * numbers, "record", what, LimitpointError)
 
 
 def record_schedule(steps: int, record: int | ArrayLike | None) -> NDArray[np.int64]:
     """Step numbers to record, from 0 to the last."""
-    if record is None or isinstance(record, (int, np.integer)):
-        count = RECORDS if record is None else int(record)
-        if count < 1:
-            raise LimitpointError(f"record must be at least 1; it is {count}")
+    rule = "record must be a number of records or a list of step numbers"
+    if record is None or (isinstance(record, Integral) and not isinstance(record, bool)):
+        count = as_whole_number(
+            RECORDS if record is None else record, 1, "record", LimitpointError, most=MOST_RECORDS
+        )
         inner = np.geomspace(1, steps, count).round().astype(np.int64)
     else:
+        try:
+            numbers = as_float_array(record, "record", LimitpointError, ndim=(1,))
+        except LimitpointError:
+            raise LimitpointError(f"{rule}; it is {shown(record)}") from None
         inner = np.asarray(record)
-        if inner.ndim != 1 or not np.issubdtype(inner.dtype, np.integer):
-            raise LimitpointError("record must be a number of records or a list of step numbers")
-        if inner.size and (inner.min() < 0 or inner.max() > steps):
+        if inner.size and not np.issubdtype(inner.dtype, np.integer):
+            raise LimitpointError(f"{rule}; it is {shown(record)}")
+        if inner.size and (numbers.min() < 0 or numbers.max() > steps):
             raise LimitpointError(f"record must hold step numbers between 0 and {steps}")
     return np.unique(np.concatenate([[0], inner, [steps]])).astype(np.int64)
 

@@ -9,17 +9,27 @@ import jax
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from limitpoint.arrays import Float, as_float_array, as_whole_number
+from limitpoint.arrays import (
+    Float,
+    as_float_array,
+    as_kind,
+    as_seed,
+    as_several,
+    shown,
+)
 from limitpoint.dynamics.compress import Compressed, compress
 from limitpoint.dynamics.ensemble import Ends, Ensemble
 from limitpoint.dynamics.optimisers import Optimiser
 from limitpoint.dynamics.probes import Distance, Probe
 from limitpoint.dynamics.sweep import RESERVED, Sweep
-from limitpoint.dynamics.train import check_optimiser, record_schedule
+from limitpoint.dynamics.train import as_steps, check_optimiser, check_records, record_schedule
 from limitpoint.errors import LimitpointError, NetworkError
-from limitpoint.problem import Problem
+from limitpoint.problem import Problem, as_problem
 
 __all__ = ["train_many"]
+
+# Means over more runs than this are known to a part in a thousand of their spread.
+MOST_SEEDS = 2**20
 
 
 def train_many(
@@ -79,12 +89,15 @@ def train_many(
     >>> sweep.data["distance_l2"].dims, sweep.coefs.shape
     (('optimiser', 'scale', 'seed', 'step'), (2, 2, 3, 3))
     """
+    as_problem(problem)
     rules = _checked_optimisers(optimisers)
-    steps = as_whole_number(steps, 1, "steps", LimitpointError)
+    steps = as_steps(steps)
     schedule = record_schedule(steps, record)
     sizes = _checked_scales(problem, scales)
     numbers = _checked_seeds(seeds)
     recorded = _checked_probes(problem, rules, truth, probes)
+    runs = len(rules) * len(sizes) * len(numbers)
+    check_records(len(schedule), runs * (len(recorded) + 1))
     rotates = all(probe.rotates for probe in recorded if probe.integrates)
     small = compress(problem) if rotates else Compressed(problem)
     ensembles = [Ensemble(problem, small, rule, recorded) for rule in rules]
@@ -105,11 +118,10 @@ def train_many(
 def _checked_optimisers(optimisers: Optimiser | Iterable[Optimiser]) -> tuple[Optimiser, ...]:
     if isinstance(optimisers, Optimiser):
         return (optimisers,)
-    if not isinstance(optimisers, Iterable):
-        check_optimiser(optimisers)
-    rules = tuple(optimisers)
-    for rule in rules:
-        check_optimiser(rule)
+    wanted = "an optimiser, like GD(learning_rate=1e-2), or several"
+    rules = as_several(optimisers, wanted, "optimisers", LimitpointError)
+    for i, rule in enumerate(rules):
+        check_optimiser(rule, f"optimisers[{i}]")
     if not rules:
         raise LimitpointError("optimisers must hold at least one; it is empty")
     labels = [rule.label for rule in rules]
@@ -126,6 +138,8 @@ def _checked_scales(problem: Problem, scales: ArrayLike | None) -> Float:
         sizes = np.array([problem.init.scale])
     else:
         sizes = as_float_array(scales, "scales", LimitpointError, ndim=(1,))
+    if (sizes < 0).any():
+        raise LimitpointError(f"scales must not be negative; one is {sizes.min():g}")
     if not len(sizes):
         raise LimitpointError("scales must hold at least one; it is empty")
     if len(np.unique(sizes)) < len(sizes):
@@ -139,9 +153,10 @@ def _checked_scales(problem: Problem, scales: ArrayLike | None) -> Float:
 
 
 def _checked_seeds(seeds: Iterable[int]) -> NDArray[np.int64]:
-    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
-        raise LimitpointError(f"seeds must hold whole numbers, like range(20); it is {seeds!r}")
-    numbers = [as_whole_number(seed, 0, "seeds", LimitpointError) for seed in seeds]
+    if isinstance(seeds, range) and len(seeds) > MOST_SEEDS:  # not listed, however long it is
+        raise LimitpointError(f"seeds must hold at most {MOST_SEEDS}; it is {shown(seeds)}")
+    given = as_several(seeds, "whole numbers, like range(20)", "seeds", LimitpointError)
+    numbers = [as_seed(seed, "seeds", LimitpointError) for seed in given]
     if not numbers:
         raise LimitpointError("seeds must hold at least one; it is empty")
     if len(set(numbers)) < len(numbers):
@@ -163,14 +178,17 @@ def _checked_probes(
         recorded.append(Distance(least, name="distance_l2"))
     if truth is not None:
         point = as_float_array(truth, "truth", LimitpointError, ndim=(1, 2))
+        if point.shape != task.coef_shape:
+            raise LimitpointError(
+                f"truth must have the shape of the coefficients, {task.coef_shape}; it has "
+                f"{point.shape}"
+            )
         recorded.append(Distance(point, name="distance_truth"))
     asked = () if probes is None else probes
-    if not isinstance(asked, Iterable):
-        raise LimitpointError(f"probes must hold probes, like [StartTerm()]; it is {probes!r}")
-    for probe in asked:
-        if not isinstance(probe, Probe):
-            raise LimitpointError(f"probes must hold probes, like StartTerm(); one is {probe!r}")
-        recorded.append(probe)
+    given = as_several(asked, "probes, like [StartTerm()]", "probes", LimitpointError)
+    for i, probe in enumerate(given):
+        wanted = "a probe, like StartTerm()"
+        recorded.append(as_kind(probe, Probe, wanted, f"probes[{i}]", LimitpointError))
     if recorded and not problem.network.is_linear:
         raise NetworkError(
             f"{problem.network} has no coefficients; drop truth and probes, which are read from "

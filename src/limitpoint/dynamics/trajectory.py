@@ -8,11 +8,12 @@ import xarray as xr
 from numpy.typing import NDArray
 from rich.console import Group
 
-from limitpoint.arrays import Float, read_only
+from limitpoint.arrays import Float, as_kind, read_only
 from limitpoint.display import number, table, to_html, to_text
+from limitpoint.errors import LimitpointError
 from limitpoint.status import Status
 
-__all__ = ["Trajectory"]
+__all__ = ["Trajectory", "as_trajectory"]
 
 # A printed table shows this many moments and this many coefficients, the largest at the end.
 ROWS_SHOWN = 12
@@ -255,3 +256,9 @@ class Trajectory:
 
     def _repr_html_(self) -> str:
         return to_html(repr(self))
+
+
+def as_trajectory(value: Any, name: str = "trajectory") -> Trajectory:
+    """Return an argument that must be a run, or raise `LimitpointError` naming it."""
+    wanted = "a Trajectory, like flow(problem) or train(problem, ...)"
+    return as_kind(value, Trajectory, wanted, name, LimitpointError)

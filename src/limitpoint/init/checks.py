@@ -1,28 +1,41 @@
 """What the constructors of `Init` ask of their arguments and of the network."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float, as_float_array, as_number, as_whole_number
-from limitpoint.errors import InitError
+from limitpoint.arrays import (
+    Float,
+    as_float_array,
+    as_number,
+    as_seed,
+    as_several,
+    check_numbers,
+    shown,
+)
+from limitpoint.errors import InitError, NetworkError
+from limitpoint.tasks import as_task
 
 if TYPE_CHECKING:
     from limitpoint.networks import CoupledNetwork, Network
+    from limitpoint.tasks import Task
 
 __all__ = [
+    "LARGEST_ENTRY",
     "LARGEST_LOG",
     "both_scales",
     "cancels",
+    "checked_layers",
     "coef_at",
     "common",
     "coupled",
     "orthonormal_rows",
     "scale_of_gamma",
     "scale_of_norm",
+    "shapes_of",
     "starts",
     "stream_of",
     "unit_vector",
@@ -30,6 +43,8 @@ __all__ = [
 
 # exp of this is still finite.
 LARGEST_LOG = 709.0
+# Squares of the entries of a direction, and sums of them, must not overflow.
+LARGEST_ENTRY = 1e150
 # Balanced starts draw from a stream of their own: a direction that met data drawn from the same
 # seed again would lie in their row space, where nothing depends on it.
 BALANCED_STREAM = 7_305_011
@@ -50,6 +65,38 @@ def both_scales(scale: float | None, log_scale: float | None) -> tuple[float, fl
 
 
 Shapes = Sequence[tuple[int, ...]]
+
+
+def checked_layers(layers: Iterable[ArrayLike], name: str) -> tuple[Float, ...]:
+    """One array per layer, under the name of the argument that holds them."""
+    given = as_several(layers, "one array per layer", name, InitError)
+    if not given:
+        raise InitError(f"{name} must hold one array per layer; it is empty")
+    arrays = tuple(
+        as_float_array(layer, f"{name}[{i}]", InitError, ndim=(1, 2))
+        for i, layer in enumerate(given)
+    )
+    for i, array in enumerate(arrays):
+        largest = float(np.abs(array).max(initial=0.0))
+        if largest > LARGEST_ENTRY:
+            raise InitError(
+                f"{name}[{i}] must have entries of at most {LARGEST_ENTRY:g} in modulus, whose "
+                f"squares a float can hold; the largest is {largest:g}"
+            )
+    return arrays
+
+
+def shapes_of(network: "Network", task: "Task") -> tuple[tuple[int, ...], ...]:
+    """The shapes of the network's layers for this task: arguments of the named starts.
+
+    Networks lie above, so that one is told by what it can do.
+    """
+    if isinstance(network, type) or not hasattr(network, "layer_shapes"):
+        raise NetworkError(f"network must be like Diagonal(); it is {shown(network)}")
+    shapes = network.layer_shapes(as_task(task))
+    count = sum(math.prod(shape) for shape in shapes)
+    check_numbers(count, "network", f"all layers of {network} on this task", NetworkError)
+    return shapes
 
 
 def coef_at(network: "Network", shapes: Shapes, entries: Sequence[float]) -> Float:
@@ -106,7 +153,7 @@ def scale_of_norm(
     rule = "norm must be a number in [0, inf]"
     value = as_number(norm, rule, InitError)
     if value < 0:
-        raise InitError(f"{rule}; it is {norm}")
+        raise InitError(f"{rule}; it is {value}")
     if value in (0.0, math.inf):
         return value, None
     return None, math.log(value) / network.degree
@@ -131,7 +178,7 @@ def unit_vector(direction: ArrayLike | None, size: int, rng: np.random.Generator
 
 def stream_of(seed: int) -> np.random.Generator:
     """The random numbers of a balanced start."""
-    return np.random.default_rng([BALANCED_STREAM, as_whole_number(seed, 0, "seed", InitError)])
+    return np.random.default_rng([BALANCED_STREAM, as_seed(seed, "seed", InitError)])
 
 
 def scale_of_gamma(
@@ -145,7 +192,7 @@ def scale_of_gamma(
     rule = "gamma must be a number in [0, inf]"
     value = as_number(gamma, rule, InitError)
     if value < 0:
-        raise InitError(f"{rule}; it is {gamma}")
+        raise InitError(f"{rule}; it is {value}")
     return math.sqrt(2) * math.sqrt(value)
 
 

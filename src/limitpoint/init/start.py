@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float, as_float_array, as_number, as_whole_number, read_only
+from limitpoint.arrays import Float, as_float_array, as_number, as_seed, read_only
 from limitpoint.errors import InitError, ScaleNotRepresentable
 from limitpoint.init.checks import (
+    LARGEST_ENTRY,
     LARGEST_LOG,
     both_scales,
     cancels,
+    checked_layers,
     coef_at,
     common,
     coupled,
     orthonormal_rows,
     scale_of_gamma,
     scale_of_norm,
+    shapes_of,
     starts,
     stream_of,
     unit_vector,
@@ -70,14 +73,7 @@ class Init:
         *,
         log_scale: float | None = None,
     ) -> None:
-        if not isinstance(direction, Iterable):
-            raise InitError(f"direction must hold one array per layer; it is {direction!r}")
-        layers = tuple(
-            as_float_array(layer, f"direction[{i}]", InitError, ndim=(1, 2))
-            for i, layer in enumerate(direction)
-        )
-        if not layers:
-            raise InitError("direction must hold one array per layer; it is empty")
+        layers = checked_layers(direction, "direction")
         scale, log_scale = both_scales(scale, log_scale)
         object.__setattr__(self, "direction", layers)
         object.__setattr__(self, "scale", scale)
@@ -86,7 +82,7 @@ class Init:
     @classmethod
     def from_layers(cls, layers: Iterable[ArrayLike]) -> "Init":
         """Start from exactly these layers (scale 1)."""
-        return cls(layers, scale=1.0)
+        return cls(checked_layers(layers, "layers"), scale=1.0)
 
     @classmethod
     def random(
@@ -99,8 +95,8 @@ class Init:
         log_scale: float | None = None,
     ) -> "Init":
         """Draw every entry of the direction from the standard normal distribution."""
-        rng = np.random.default_rng(as_whole_number(seed, 0, "seed", InitError))
-        shapes = network.layer_shapes(task)
+        shapes = shapes_of(network, task)
+        rng = np.random.default_rng(as_seed(seed, "seed", InitError))
         return cls([rng.standard_normal(shape) for shape in shapes], scale, log_scale=log_scale)
 
     @classmethod
@@ -134,7 +130,7 @@ class Init:
         >>> [layer.tolist() for layer in init.layers]
         [[[0.5, 0.0], [0.0, 0.5]], [[0.0, 0.0], [0.0, 0.0]]]
         """
-        shapes = network.layer_shapes(task)
+        shapes = shapes_of(network, task)
         given = (
             None
             if direction is None
@@ -180,7 +176,7 @@ class Init:
         >>> [layer.tolist() for layer in init.layers]
         [[0.5, 1.0], [0.5, 1.0]]
         """
-        shapes = network.layer_shapes(task)
+        shapes = shapes_of(network, task)
         if not cancels(network, shapes):
             raise InitError(
                 f"unbiased does not make the coefficients of {network} start at zero; "
@@ -224,7 +220,7 @@ class Init:
         >>> ((u - v) / (u + v)).round(12).tolist(), (u * v).round(12).tolist()
         ([0.0, 0.6], [0.01, 0.01])
         """
-        shapes = network.layer_shapes(task)
+        shapes = shapes_of(network, task)
         # Four layers of which the first two and the last two are multiplied, then subtracted.
         if len(shapes) != 4 or (coef_at(network, shapes, [2.0, 3.0, 1.0, 4.0]) != 2.0).any():
             raise InitError(
@@ -277,8 +273,8 @@ class Init:
         >>> network.coef(init.layers).round(12).tolist()
         [0.3, 0.4]
         """
+        shapes_of(network, task)
         balanced = coupled(network, "balanced")
-        network.layer_shapes(task)
         scale, log_scale = scale_of_norm(network, norm, scale, log_scale)
         rng = stream_of(seed)
         unit = unit_vector(direction, task.n_features, rng)
@@ -318,6 +314,7 @@ class Init:
         >>> round(network.mean_imbalance(init.layers), 12)
         0.1
         """
+        shapes_of(network, task)
         rank_one = coupled(network, "perturbed")
         if not hasattr(rank_one, "mean_imbalance"):
             raise InitError(
@@ -332,7 +329,7 @@ class Init:
         rule = f"imbalance must be a finite number above {lowest:.4g}"
         delta = as_number(imbalance, rule, InitError)
         if not (lowest < delta < math.inf):
-            raise InitError(f"{rule}; it is {imbalance}")
+            raise InitError(f"{rule}; it is {delta}")
         # u by r^(−1/4) and v by r^(1/4), r the ratio of the squared norms.
         ratio = 1 + delta * len(init.direction) / pairs
         factors = [1.0, *[ratio**-0.25, ratio**0.25] * pairs]
@@ -365,7 +362,7 @@ class Init:
         >>> [(layer != 0).astype(int).tolist() for layer in init.direction]
         [[[1, 0], [1, 0]], [[1, 1, 1], [0, 0, 0]], [1, 1, 1]]
         """
-        shapes = network.layer_shapes(task)
+        shapes = shapes_of(network, task)
         matrices = [shape for shape in shapes if len(shape) == 2]
         if not matrices or len(matrices) != len(shapes) - 1 or len(shapes) % 2 == 0:
             raise InitError(
@@ -412,7 +409,7 @@ class Init:
         >>> bool(np.allclose(first @ first.T, np.eye(2))), bool(second.any())
         (True, False)
         """
-        shapes = network.layer_shapes(task)
+        shapes = shapes_of(network, task)
         if len(shapes) != 2 or shapes[0] != (task.n_features, shapes[1][0]):
             raise InitError(f"orthogonal needs a two-layer network, TwoLayer(); it is {network}")
         features, width = shapes[0]
@@ -421,10 +418,10 @@ class Init:
                 f"orthogonal needs at least as many neurons as features, {features}; "
                 f"the width is {width}"
             )
-        rule = "perturbation must be a finite number"
+        rule = f"perturbation must be a number, at most {LARGEST_ENTRY:g} in modulus"
         size = as_number(perturbation, rule, InitError)
-        if not math.isfinite(size):
-            raise InitError(f"{rule}; it is {perturbation}")
+        if not abs(size) <= LARGEST_ENTRY:
+            raise InitError(f"{rule}; it is {size}")
         rng = stream_of(seed)
         rows = orthonormal_rows(features, width, rng)
         layers = [rows + size * rng.standard_normal(rows.shape)]

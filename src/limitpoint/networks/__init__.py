@@ -1,6 +1,6 @@
 """Networks: how parameters become coefficients. One file per architecture."""
 
-from limitpoint.networks.base import Condition, GrowthCoordinates, Network
+from limitpoint.networks.base import Condition, GrowthCoordinates, Network, as_network
 from limitpoint.networks.convolutional import Convolutional
 from limitpoint.networks.coupled import BALANCE_TOLERANCE, CoupledNetwork
 from limitpoint.networks.design import design
@@ -59,6 +59,7 @@ __all__ = [
     "Tensor",
     "TwoLayer",
     "WithoutClocks",
+    "as_network",
     "design",
     "growth_times",
     "joint_eigenbasis",

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.arrays import Float, as_kind
+from limitpoint.errors import NetworkError
 from limitpoint.init import Init
 from limitpoint.mirror import GrowthTimes, MirrorMap
 from limitpoint.tasks import Task
 
-__all__ = ["Condition", "GrowthCoordinates", "Network"]
+__all__ = ["Condition", "GrowthCoordinates", "Network", "as_network"]
 
 
 class GrowthCoordinates(ABC):
@@ -186,3 +187,8 @@ class Network(ABC):
     @abstractmethod
     def growth_coordinates(self, init: Init) -> GrowthCoordinates | None:
         """Coordinates that hold the flow at any scale, where the network has such."""
+
+
+def as_network(value: Any) -> Network:
+    """Return the argument `network` of a function, which must be one, or raise `NetworkError`."""
+    return as_kind(value, Network, "like Diagonal()", "network", NetworkError)

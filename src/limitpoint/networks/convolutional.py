@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from limitpoint.arrays import Float, as_whole_number
+from limitpoint.arrays import MOST_LAYERS, Float, as_several, as_whole_number, shown
 from limitpoint.errors import NetworkError
 from limitpoint.networks.multilinear import MultilinearNetwork, check_features, check_tensor_size
 from limitpoint.networks.single_output import feature_shape
@@ -53,13 +53,10 @@ class Convolutional(MultilinearNetwork):
     filter_sizes: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        given = self.filter_sizes
-        several = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str)
-        if not several or len(given) < 2:
-            raise NetworkError(
-                "filter_sizes must hold the length of each layer's filter, at least two of them; "
-                f"it is {given!r}"
-            )
+        wanted = "the length of each layer's filter, at least two of them"
+        given = as_several(self.filter_sizes, wanted, "filter_sizes", NetworkError)
+        if not 2 <= len(given) <= MOST_LAYERS:
+            raise NetworkError(f"filter_sizes must hold {wanted}; it is {shown(self.filter_sizes)}")
         sizes = tuple(as_whole_number(size, 1, "filter_sizes", NetworkError) for size in given)
         if max(sizes) > sizes[-1]:
             raise NetworkError(

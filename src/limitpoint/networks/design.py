@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import as_float_array, as_whole_number
+from limitpoint.arrays import as_depth, as_float_array
 from limitpoint.errors import NetworkError
 from limitpoint.networks.multilinear import check_entries
 from limitpoint.networks.orthogonal_tensor import OrthogonalTensor
@@ -57,7 +57,7 @@ def design(T: ArrayLike, depth: int = 2) -> OrthogonalTensor:
     check_entries(matrix, "T")
     if matrix.shape[0] != matrix.shape[1]:
         raise NetworkError(f"T must be a square matrix; it has shape {matrix.shape}")
-    layers = as_whole_number(depth, 2, "depth", NetworkError)
+    layers = as_depth(depth, NetworkError)
     condition = float(np.linalg.cond(matrix))
     if not condition <= LARGEST_CONDITION:
         raise NetworkError(

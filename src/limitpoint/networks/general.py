@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float, as_whole_number
+from limitpoint.arrays import Float, as_whole_number, shown
 from limitpoint.errors import NetworkError
 from limitpoint.init import Init
 from limitpoint.mirror import GrowthTimes, MirrorMap
@@ -25,6 +25,8 @@ __all__ = ["General"]
 
 # k(0) is zero up to a few roundings of numbers of order 1.
 ZERO_VALUE = 1e-14
+# A block is the parameters of one coefficient; a k of more is refused before it fills the memory.
+LARGEST_BLOCK = 2**20
 # So many tables are kept, the last ones used.
 TABLES_KEPT = 16
 
@@ -55,7 +57,7 @@ class General(Network):
     block_size: int
 
     def __init__(self, k: Any, *, block_size: int) -> None:
-        size = as_whole_number(block_size, 1, "block_size", NetworkError)
+        size = as_whole_number(block_size, 1, "block_size", NetworkError, most=LARGEST_BLOCK)
         object.__setattr__(self, "block_size", size)
         if callable(k):
             functions: tuple[Any, ...] = (k,)
@@ -66,7 +68,7 @@ class General(Network):
         else:
             raise NetworkError(
                 "k must be a function of one block, or a sequence of one such function per "
-                f"coefficient; it is {k!r}"
+                f"coefficient; it is {shown(k)}"
             )
         if not functions:
             raise NetworkError("k must hold one function per coefficient; it is empty")
@@ -341,7 +343,7 @@ def _finite(values: Float) -> NDArray[np.intp]:
 def _check_function(function: Callable[..., Any], size: int, name: str) -> None:
     """Raise `NetworkError` if this is not a function of a block with k(0) = 0."""
     if not callable(function):
-        raise NetworkError(f"{name} must be a function of one block; it is {function!r}")
+        raise NetworkError(f"{name} must be a function of one block; it is {shown(function)}")
     try:
         hash(function)
     except TypeError:

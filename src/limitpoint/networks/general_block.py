@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.arrays import Float, check_numbers
+from limitpoint.errors import NetworkError
 from limitpoint.mirror.tabulated_model import BlockModel
 
 __all__ = ["BlockFunction", "block_function"]
@@ -46,6 +47,7 @@ class BlockFunction:
 @lru_cache(maxsize=256)
 def block_function(k: Callable[[Any], Any], size: int) -> BlockFunction:
     """Differentiate k and compare its Taylor series at zero with itself."""
+    check_numbers(size**5, "block_size", "the fifth derivatives of k at zero", NetworkError)
     gradient = jax.grad(k)
     hessian = jax.hessian(k)
 

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from limitpoint.arrays import as_kind
 from limitpoint.errors import InitError, NetworkError
 from limitpoint.init import Init
 from limitpoint.mirror import GrowthTimes
-from limitpoint.networks.base import Network
+from limitpoint.networks.base import Network, as_network
 from limitpoint.tasks import Regression
 
 __all__ = ["growth_times"]
@@ -32,10 +33,8 @@ def growth_times(network: Network, init: Init) -> GrowthTimes:
     >>> times.t_plus.round(4).tolist(), round(times.unit, 9)
     ([1.5708, 3.1416], 100.0)
     """
-    if not isinstance(network, Network):
-        raise NetworkError(f"network must be like Diagonal(); it is {network!r}")
-    if not isinstance(init, Init):
-        raise InitError(f"init must be an Init, like Init.random(...); it is {init!r}")
+    as_network(network)
+    as_kind(init, Init, "an Init, like Init.random(...)", "init", InitError)
     given = tuple(layer.shape for layer in init.direction)
     # As many outputs as the last of several layers has columns.
     outputs = given[-1][1:] if len(given) > 1 else ()

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from limitpoint.arrays import as_whole_number
+from limitpoint.arrays import as_depth
 from limitpoint.errors import NetworkError
 from limitpoint.networks.base import Network
 
@@ -16,8 +16,7 @@ class LayeredNetwork(Network):
     depth: int = 2
 
     def __post_init__(self) -> None:
-        depth = as_whole_number(self.depth, 2, "depth", NetworkError)
-        object.__setattr__(self, "depth", depth)
+        object.__setattr__(self, "depth", as_depth(self.depth, NetworkError))
 
     @property
     def degree(self) -> int:

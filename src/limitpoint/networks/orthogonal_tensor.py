@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float, as_float_array
+from limitpoint.arrays import MOST_LAYERS, Float, as_float_array, as_several
 from limitpoint.errors import InitError, NetworkError
 from limitpoint.networks.multilinear import (
     MultilinearNetwork,
@@ -62,15 +62,15 @@ class OrthogonalTensor(MultilinearNetwork):
     def __init__(self, S: ArrayLike, U: Iterable[ArrayLike]) -> None:
         transform = as_float_array(S, "S", NetworkError, ndim=(2,))
         check_entries(transform, "S")
-        if isinstance(U, str) or not isinstance(U, Iterable):
-            raise NetworkError(f"U must hold one matrix per layer; it is {U!r}")
-        matrices = tuple(
-            as_float_array(one, f"U[{i}]", NetworkError, ndim=(2,)) for i, one in enumerate(U)
-        )
-        if len(matrices) < 2:
+        given = as_several(U, "one matrix per layer", "U", NetworkError)
+        if not 2 <= len(given) <= MOST_LAYERS:
             raise NetworkError(
-                f"U must hold one matrix for each of at least two layers; it holds {len(matrices)}"
+                f"U must hold at most {MOST_LAYERS} matrices, one for each of at least two layers; "
+                f"it holds {len(given)}"
             )
+        matrices = tuple(
+            as_float_array(one, f"U[{i}]", NetworkError, ndim=(2,)) for i, one in enumerate(given)
+        )
         for i, matrix in enumerate(matrices):
             _check_columns(matrix, f"U[{i}]", len(transform))
         object.__setattr__(self, "S", transform)

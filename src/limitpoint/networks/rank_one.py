@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import Float, as_whole_number
+from limitpoint.arrays import Float, as_depth, as_whole_number
 from limitpoint.errors import NetworkError
 from limitpoint.init import Init
 from limitpoint.mirror import PairRadius, PowerRadius, RadialMap
@@ -46,9 +46,8 @@ class RankOne(CoupledNetwork):
     width: int = 1
 
     def __post_init__(self) -> None:
-        for name, least in (("depth", 2), ("width", 1)):
-            checked = as_whole_number(getattr(self, name), least, name, NetworkError)
-            object.__setattr__(self, name, checked)
+        object.__setattr__(self, "depth", as_depth(self.depth, NetworkError))
+        object.__setattr__(self, "width", as_whole_number(self.width, 1, "width", NetworkError))
 
     @property
     def degree(self) -> int:

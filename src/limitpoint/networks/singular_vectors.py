@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import jax
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.errors import InitError
-from limitpoint.networks.base import Network
+from limitpoint.arrays import MOST_AXES, Float, as_kind, as_real_array, as_several
+from limitpoint.errors import DataError, InitError
+from limitpoint.networks.base import Network, as_network
 from limitpoint.tasks import Classification
 
 __all__ = ["layer_gradients", "singular_vector_residual"]
@@ -47,8 +47,15 @@ def singular_vector_residual(
     >>> float(singular_vector_residual(Diagonal(depth=2), task, layers))
     0.0
     """
+    as_network(network)
+    wanted = "a classification, like Classification(X, y)"
+    as_kind(task, Classification, wanted, "task", DataError)
     shapes = network.layer_shapes(task)
-    arrays = [np.asarray(layer, dtype=np.float64) for layer in layers]
+    given = as_several(layers, "one array per layer", "layers", InitError)
+    arrays = [
+        as_real_array(layer, f"layers[{i}]", InitError, range(MOST_AXES))
+        for i, layer in enumerate(given)
+    ]
     records = arrays[0].shape[: arrays[0].ndim - len(shapes[0])] if arrays else ()
     if [array.shape for array in arrays] != [(*records, *shape) for shape in shapes]:
         raise InitError(

@@ -7,16 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float, as_float_array
+from limitpoint.arrays import MOST_AXES, Float, as_float_array
 from limitpoint.errors import NetworkError
 from limitpoint.networks.multilinear import MultilinearNetwork, check_entries, check_features
 from limitpoint.networks.single_output import feature_shape
 from limitpoint.tasks import Task
 
 __all__ = ["Tensor"]
-
-# NumPy has no arrays of more axes than this.
-MOST_AXES = 64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,7 +42,7 @@ class Tensor(MultilinearNetwork):
     M: Float
 
     def __init__(self, M: ArrayLike) -> None:
-        array = as_float_array(M, "M", NetworkError, ndim=tuple(range(MOST_AXES + 1)))
+        array = as_float_array(M, "M", NetworkError, ndim=range(MOST_AXES + 1))
         if array.ndim < 3:
             raise NetworkError(
                 "M must have one axis for the features and one for each of at least two layers, "

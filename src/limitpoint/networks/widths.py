@@ -1,11 +1,9 @@
 """Widths of hidden layers."""
 
-from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
-import numpy as np
-
-from limitpoint.arrays import as_whole_number
+from limitpoint.arrays import MOST_LAYERS, as_several, as_whole_number
 from limitpoint.errors import NetworkError
 
 __all__ = ["as_widths"]
@@ -13,10 +11,11 @@ __all__ = ["as_widths"]
 
 def as_widths(value: Any) -> tuple[int, ...]:
     """Whole numbers, at least one; a single number is one hidden layer."""
-    given = (value,) if isinstance(value, (int, np.integer)) else value
-    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or not len(given):
+    wanted = "the number of neurons of each hidden layer, at least one"
+    one = isinstance(value, Integral) and not isinstance(value, bool)
+    given = (value,) if one else as_several(value, wanted, "widths", NetworkError)
+    if not given or len(given) >= MOST_LAYERS:
         raise NetworkError(
-            "widths must hold the number of neurons of each hidden layer, at least one; "
-            f"it is {value!r}"
+            f"widths must hold {wanted} and fewer than {MOST_LAYERS}; it holds {len(given)}"
         )
     return tuple(as_whole_number(width, 1, "widths", NetworkError) for width in given)

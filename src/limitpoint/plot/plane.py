@@ -9,12 +9,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from limitpoint.arrays import Float
+from limitpoint.arrays import Float, as_kind
 from limitpoint.dynamics import Trajectory
 from limitpoint.errors import LimitpointError
 from limitpoint.plot.separation import from_separation
 from limitpoint.plot.style import COLOURS, new_figure
-from limitpoint.tasks import Classification, Regression, Task
+from limitpoint.tasks import Classification, Regression, Task, as_task
 from limitpoint.theory import Limit
 
 __all__ = ["plot_plane"]
@@ -77,8 +77,11 @@ def plot_plane(
     >>> figure.axes[0].get_xlabel()
     'β[0]'
     """
-    grouped = {label: _several(run) for label, run in runs.items()}
-    predicted = {label: _several(limit) for label, limit in (limits or {}).items()}
+    as_task(task)
+    grouped = _grouped(runs, Trajectory, "runs")
+    predicted = {} if limits is None else _grouped(limits, Limit, "limits")
+    if title is not None:
+        as_kind(title, str, "a text", "title", LimitpointError)
     _check(grouped, predicted, task)
     classes = task if isinstance(task, Classification) else None
     if classes is None:
@@ -120,8 +123,19 @@ def plot_plane(
     return figure
 
 
-def _several(one_or_more: T | Sequence[T]) -> list[T]:
-    return list(one_or_more) if isinstance(one_or_more, Sequence) else [one_or_more]
+def _grouped(given: Mapping[str, T | Sequence[T]], kind: type[T], name: str) -> dict[str, list[T]]:
+    """For each label a list, of which all must be of this class."""
+    wanted = f"a mapping from labels to a {kind.__name__}, or several"
+    as_kind(given, Mapping, wanted, name, LimitpointError)
+    grouped: dict[str, list[T]] = {}
+    for label, one_or_more in given.items():
+        several = one_or_more if isinstance(one_or_more, list | tuple) else [one_or_more]
+        where = f"{name}[{label!r}]"
+        grouped[label] = [
+            as_kind(one, kind, f"a {kind.__name__}, or several", where, LimitpointError)
+            for one in several
+        ]
+    return grouped
 
 
 def _check(
@@ -134,18 +148,20 @@ def _check(
             f"{task.n_features} features and {task.n_outputs or 1} outputs"
         )
     if not any(runs.values()):
-        raise LimitpointError("plot_plane needs at least one run; there is none")
+        raise LimitpointError("runs must hold at least one run; there is none")
     for label in limits:
         if label not in runs:
             raise LimitpointError(
                 f"limits has the label {label!r}, which runs has not; it has {', '.join(runs)}"
             )
-    for label, several in runs.items():
-        for shape in (run.coefs.shape[1:] for run in several):
-            if shape != (2,):
-                raise LimitpointError(
-                    f"the runs of {label!r} must have two coefficients; they have shape {shape}"
-                )
+    for name, grouped in (("runs", runs), ("limits", limits)):
+        for label, several in grouped.items():
+            for one in several:
+                if one.coef.shape != (2,):
+                    raise LimitpointError(
+                        f"{name}[{label!r}] must have two coefficients; they have shape "
+                        f"{one.coef.shape}"
+                    )
 
 
 def _different(limits: list[Limit]) -> list[Limit]:

@@ -8,13 +8,13 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import LogLocator, MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from limitpoint.arrays import Float, as_float_array
-from limitpoint.dynamics import Trajectory
+from limitpoint.arrays import Float, as_float_array, as_kind
+from limitpoint.dynamics import Trajectory, as_trajectory
 from limitpoint.errors import LimitpointError
 from limitpoint.plot.separation import plot_separation
 from limitpoint.plot.style import COLOURS, flat, largest, new_figure, style_of
 from limitpoint.tasks import Classification
-from limitpoint.theory import Limit, LimitPath, SaddlePath
+from limitpoint.theory import Limit, LimitPath, SaddlePath, as_limit
 
 __all__ = ["plot_limit", "plot_path", "plot_saddles", "plot_trajectory"]
 
@@ -64,10 +64,21 @@ def plot_trajectory(
     a training run, the step), then their distance from the predicted one, and loss and time, both
     in logarithms.
     """
+    as_trajectory(trajectory)
+    if limit is not None:
+        as_limit(limit, trajectory.coef.shape)
+    if training is not None and as_trajectory(training, "training").coef.shape != (
+        trajectory.coef.shape
+    ):
+        raise LimitpointError(
+            f"training must have coefficients of shape {trajectory.coef.shape}, as the trajectory "
+            f"has; they have shape {training.coef.shape}"
+        )
     if trajectory.margins is not None:
         if bound is not None:
             raise LimitpointError("bound is for a regression; this is the run of a classification")
         return plot_separation(trajectory, limit, training)
+    bound = None if bound is None else _checked_bound(trajectory, bound)
     if trajectory.coef.size == 0:
         return _plot_loss(trajectory, bound)
     figure = new_figure((9, 8.5))
@@ -101,7 +112,7 @@ def plot_trajectory(
     return figure
 
 
-def _plot_loss(trajectory: Trajectory, bound: ArrayLike | None) -> Figure:
+def _plot_loss(trajectory: Trajectory, bound: Float | None) -> Figure:
     """The loss alone, of a network that has no coefficients."""
     figure = new_figure((9, 4))
     losses, shown = figure.subplots(), _shown(trajectory)
@@ -132,6 +143,7 @@ def plot_limit(limit: Limit) -> Figure:
 
     Of a classification, those of the predicted direction.
     """
+    as_limit(limit)
     figure = new_figure((9, 5.5))
     values, logs = figure.subplots(2, 1, sharex=True)
     # The outputs of a feature stand side by side.
@@ -172,6 +184,8 @@ def plot_path(path: LimitPath) -> Figure:
     The limits at scale 0 and at infinity, if they are there, stand at the edges, where no scale
     has its place.
     """
+    wanted = "a LimitPath, like predict_path(problem, scales)"
+    as_kind(path, LimitPath, wanted, "path", LimitpointError)
     figure = new_figure((9, 5.5))
     axes = figure.subplots()
     order = np.argsort(path.scales, kind="stable")
@@ -209,6 +223,7 @@ def plot_saddles(path: SaddlePath) -> Figure:
     The bars show, for the coefficients still at rest, how long each would need at that saddle's
     pull to reach its growth time (zhao Fig. 2c): the shortest one is the next to wake.
     """
+    as_kind(path, SaddlePath, "a SaddlePath, like saddles(problem)", "path", LimitpointError)
     stages = min(path.n_saddles, STAGES_SHOWN)
     figure = new_figure((9, 6.5 + (2.2 if stages else 0)))
     heights = (6.5, 2.2) if stages else (6.5,)
@@ -335,16 +350,20 @@ def _shown(trajectory: Trajectory) -> NDArray[np.bool_]:
     return held & early
 
 
-def _draw_bound(
-    axes: Axes, trajectory: Trajectory, bound: ArrayLike, shown: NDArray[np.bool_]
-) -> None:
-    """The bound as a dashed line over the loss."""
+def _checked_bound(trajectory: Trajectory, bound: ArrayLike) -> Float:
     values = as_float_array(bound, "bound", LimitpointError, ndim=(1,))
     if values.shape != trajectory.losses.shape:
         raise LimitpointError(
             f"bound must have one entry for each of the {len(trajectory.losses)} times of the "
             f"trajectory; it has shape {values.shape}"
         )
+    return values
+
+
+def _draw_bound(
+    axes: Axes, trajectory: Trajectory, values: Float, shown: NDArray[np.bool_]
+) -> None:
+    """The bound as a dashed line over the loss."""
     moments = _moments(trajectory)[shown]
     style = {"color": COLOURS[1], "linestyle": "--", **_point_if(moments)}
     axes.plot(moments, _drawable(values[shown]), label="upper bound", **style)

@@ -3,10 +3,12 @@
 import numpy as np
 from matplotlib.figure import Figure
 
+from limitpoint.arrays import as_kind
 from limitpoint.dynamics import Settling
+from limitpoint.errors import LimitpointError
 from limitpoint.plot.separation import plot_separation
 from limitpoint.plot.style import largest, new_figure, style_of
-from limitpoint.theory import Limit
+from limitpoint.theory import Limit, as_limit
 
 __all__ = ["plot_settling"]
 
@@ -19,6 +21,10 @@ def plot_settling(found: Settling, limit: Limit | None = None) -> Figure:
     With a prediction the distance from that. Of a flow that did not separate the data, the figure
     of the flow.
     """
+    wanted = "a Settling, like settle(problem)"
+    as_kind(found, Settling, wanted, "found", LimitpointError)
+    if limit is not None:
+        as_limit(limit, found.direction.shape)
     if not found.status.ok:
         return plot_separation(found.run, limit)
     run, end = found.run, found.direction if limit is None else limit.direction

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from limitpoint.arrays import Float, as_float_array
+from limitpoint.arrays import Float, as_float_array, as_kind, shown
 from limitpoint.dynamics.spectrum import Spectrum
 from limitpoint.errors import LimitpointError
 from limitpoint.plot.style import COLOURS, new_figure
@@ -55,6 +55,8 @@ def plot_spectrum(
     jumps
         Predicted jump times, drawn as vertical lines: a `JumpProcess` with its unit, or times.
     """
+    wanted = "a Spectrum, like spectrum(trajectory)"
+    as_kind(spectrum, Spectrum, wanted, "spectrum", LimitpointError)
     values, symbol = _chosen(spectrum, layer)
     with np.errstate(invalid="ignore"):
         values = np.where(np.abs(values) < LARGEST_DRAWN, values, np.nan)
@@ -92,11 +94,13 @@ def plot_spectrum(
 
 def _chosen(spectrum: Spectrum, layer: int | str) -> tuple[Float, str]:
     """The values to draw, and the name of their matrix."""
-    if layer == "coef":
+    if isinstance(layer, str) and layer == "coef":
         return spectrum.coefs, "β"
     count = len(spectrum.layers)
     if isinstance(layer, bool) or not isinstance(layer, int) or not 0 <= layer < count:
-        raise LimitpointError(f"layer must be 'coef' or a number from 0 to {count - 1}; {layer!r}")
+        raise LimitpointError(
+            f"layer must be 'coef' or a number from 0 to {count - 1}; it is {shown(layer)}"
+        )
     return spectrum.layers[layer], f"$W_{{{layer + 1}}}$"
 
 

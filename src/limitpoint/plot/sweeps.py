@@ -5,7 +5,7 @@ from itertools import cycle
 import numpy as np
 from matplotlib.figure import Figure
 
-from limitpoint.arrays import Float
+from limitpoint.arrays import Float, as_kind, shown
 from limitpoint.dynamics import Sweep
 from limitpoint.errors import LimitpointError
 from limitpoint.plot.style import COLOURS, new_figure
@@ -33,10 +33,12 @@ def plot_sweep(sweep: Sweep, probe: str | None = None) -> Figure:
         The name of the probe to draw, or "loss"; by default the first probe. What is not finite is
         left out.
     """
+    wanted = "a Sweep, like train_many(problem, ...)"
+    as_kind(sweep, Sweep, wanted, "sweep", LimitpointError)
     known = (*sweep.probes, "loss")
     name = known[0] if probe is None else probe
-    if name not in known:
-        raise LimitpointError(f"probe must be one of {', '.join(known)}; it is {probe!r}")
+    if not isinstance(name, str) or name not in known:
+        raise LimitpointError(f"probe must be one of {', '.join(known)}; it is {shown(probe)}")
     figure = new_figure((10.5, 4.2))
     ends, along = figure.subplots(1, 2, width_ratios=(1, 1.25))
     means, errors = _over_seeds(np.asarray(sweep.data[name].values))

@@ -7,7 +7,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from limitpoint.arrays import Float, as_float_array
+from limitpoint.arrays import Float, as_float_array, as_kind, as_path
 from limitpoint.errors import ProblemFileError
 
 __all__ = ["read_array"]
@@ -19,6 +19,8 @@ def read_array(source: Any, name: str, folder: Path = Path()) -> Float:
     `file.npz` is read at the key `name`, `file.npz:key` at `key`. A CSV file may have one line of
     column names.
     """
+    as_kind(name, str, "a word", "name", ProblemFileError)
+    folder = as_path(folder, "folder", ProblemFileError)
     if not isinstance(source, str):
         return as_float_array(source, name, ProblemFileError, ndim=(0, 1, 2, 3))
     stem, _, key = source.partition(".npz:")
@@ -42,7 +44,7 @@ def read_array(source: Any, name: str, folder: Path = Path()) -> Float:
         ) from None
     except ProblemFileError:
         raise
-    except (ValueError, EOFError, BadZipFile) as error:
+    except (ValueError, EOFError, BadZipFile, MemoryError) as error:
         raise ProblemFileError(f"{name}: {path} is not a table of numbers ({error})") from None
     raise ProblemFileError(f"{name}: {path} must be a .csv, .npy or .npz file")
 

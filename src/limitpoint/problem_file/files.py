@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import tomli_w
 
+from limitpoint.arrays import as_path
 from limitpoint.errors import LimitpointError, ProblemFileError
-from limitpoint.problem import Problem
+from limitpoint.problem import Problem, as_problem
 from limitpoint.problem_file.networks import network_table, read_network
 from limitpoint.problem_file.starts import read_init
 from limitpoint.problem_file.tasks import read_task, task_arrays, task_table
@@ -41,13 +42,13 @@ def load_problem(path: str | Path) -> Problem:
     ProblemFileError
         Naming the file and what in it is wrong.
     """
-    path = Path(path)
+    path = as_path(path, "path", ProblemFileError)
     try:
         with path.open("rb") as file:
             content = tomllib.load(file)
     except OSError as error:
         raise ProblemFileError(f"{path}: cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ProblemFileError(f"{path}: is not a TOML file ({error})") from None
     try:
         return _problem(content, path.parent)
@@ -57,7 +58,8 @@ def load_problem(path: str | Path) -> Problem:
 
 def save_problem(problem: Problem, path: str | Path) -> None:
     """Write a problem as a TOML file and, beside it, an NPZ file with the same stem."""
-    path = Path(path)
+    as_problem(problem)
+    path = as_path(path, "path", ProblemFileError)
     network = network_table(problem.network)
     data = path.with_suffix(".npz")
     layers = {f"direction_{i}": layer for i, layer in enumerate(problem.init.direction)}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import as_whole_number
+from limitpoint.arrays import as_depth, as_kind, as_whole_number, shown
 from limitpoint.errors import NetworkError, ProblemFileError
 from limitpoint.networks import (
     Convolutional,
@@ -22,7 +22,7 @@ from limitpoint.networks import (
     TwoLayer,
 )
 from limitpoint.problem_file.words import one_of
-from limitpoint.tasks import Task
+from limitpoint.tasks import Task, as_task
 
 __all__ = ["ALIASES", "NETWORKS", "full_name", "make_network", "network_table", "read_network"]
 
@@ -48,12 +48,16 @@ DEFAULT_DEPTH = 2
 
 def full_name(name: str) -> str:
     """The name of a kind of network, also where it is given in short or with hyphens."""
+    as_kind(name, str, "the name of a kind of network", "name", NetworkError)
     kind = name.replace("-", "_")
     return ALIASES.get(kind, kind)
 
 
 def make_network(kind: str, task: Task, **numbers: Any) -> Network:
     """The network of a kind of `NETWORKS` for this task, with those of its numbers given."""
+    if not isinstance(kind, str) or kind not in NETWORKS:
+        raise NetworkError(f"kind must be {one_of(NETWORKS)}; it is {shown(kind)}")
+    as_task(task)
     make = NETWORKS[kind]
     words = kind.replace("_", " ")
     if make is Convolutional:
@@ -99,7 +103,7 @@ def _with_all_filters(numbers: dict[str, Any], features: int) -> dict[str, Any]:
     numbers = dict(numbers)
     depth = numbers.pop("depth", None)
     if depth is not None:
-        depth = as_whole_number(depth, 2, "depth", NetworkError)
+        depth = as_depth(depth, NetworkError)
     given = numbers.get("filter_sizes")
     if given is None:
         raise NetworkError(

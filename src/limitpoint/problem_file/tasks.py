@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from limitpoint.arrays import Float
+from limitpoint.arrays import Float, as_kind
 from limitpoint.errors import ProblemFileError
 from limitpoint.problem_file.data import read_array
 from limitpoint.problem_file.words import one_of
@@ -34,6 +34,7 @@ DEFAULT = "regression"
 
 def read_task(table: Mapping[str, Any], folder: Path = Path()) -> Task:
     """The task of a table of entries; its kind is a regression by default."""
+    as_kind(table, Mapping, "a table of entries, like [task]", "table", ProblemFileError)
     name = table.get("kind", DEFAULT)
     if not isinstance(name, str) or name not in TASKS:
         raise ProblemFileError(f"[task] kind must be {one_of(TASKS)}; it is {name!r}")

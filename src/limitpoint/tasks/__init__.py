@@ -1,6 +1,6 @@
 """The data and the loss."""
 
-from limitpoint.tasks.base import LARGEST, SMALLEST, Task
+from limitpoint.tasks.base import LARGEST, SMALLEST, Task, as_task
 from limitpoint.tasks.classification import Classification
 from limitpoint.tasks.matrix_sensing import MatrixSensing
 from limitpoint.tasks.regression import Regression
@@ -14,4 +14,5 @@ __all__ = [
     "Regression",
     "Separation",
     "Task",
+    "as_task",
 ]

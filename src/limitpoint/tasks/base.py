@@ -6,10 +6,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float, as_float_array, as_number
+from limitpoint.arrays import Float, as_float_array, as_kind, as_positive
 from limitpoint.errors import DataError
 
-__all__ = ["LARGEST", "SMALLEST", "Task", "as_loss_factor", "as_samples", "check_size"]
+__all__ = [
+    "LARGEST",
+    "SMALLEST",
+    "Task",
+    "as_loss_factor",
+    "as_samples",
+    "as_task",
+    "check_size",
+]
 
 # Squares and products of a few data must neither overflow nor vanish.
 SMALLEST, LARGEST = 1e-75, 1e75
@@ -61,6 +69,11 @@ class Task(ABC):
         """The loss of outputs for some of the targets; NumPy and traced JAX arrays alike."""
 
 
+def as_task(value: Any) -> Task:
+    """Return the argument `task` of a function, which must be one, or raise `DataError`."""
+    return as_kind(value, Task, "a task, like Regression(X, y)", "task", DataError)
+
+
 def as_samples(X: ArrayLike, y: ArrayLike, targets: tuple[int, ...]) -> tuple[Float, Float]:
     """Data and targets, of as many axes as named, checked to belong together."""
     matrix = as_float_array(X, "X", DataError, ndim=(2,))
@@ -79,11 +92,13 @@ def as_samples(X: ArrayLike, y: ArrayLike, targets: tuple[int, ...]) -> tuple[Fl
 
 
 def as_loss_factor(loss_factor: float) -> float:
-    """A positive, finite number."""
-    rule = "loss_factor must be a positive number"
-    factor = as_number(loss_factor, rule, DataError)
-    if not (np.isfinite(factor) and factor > 0):
-        raise DataError(f"{rule}; it is {loss_factor}")
+    """A positive number by which losses of the largest and smallest data can be multiplied."""
+    factor = as_positive(loss_factor, "loss_factor", DataError)
+    if not SMALLEST <= factor <= LARGEST:
+        raise DataError(
+            f"loss_factor must be between {SMALLEST:g} and {LARGEST:g}: it multiplies squares of "
+            f"the data; it is {factor:g}"
+        )
     return factor
 
 

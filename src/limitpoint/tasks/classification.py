@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float, read_only
+from limitpoint.arrays import MOST_AXES, Float, as_real_array, read_only, shown
 from limitpoint.errors import DataError
 from limitpoint.tasks.base import Task, as_loss_factor, as_samples
 from limitpoint.tasks.separation import Separation
@@ -74,8 +74,8 @@ class Classification(Task):
                 f"y must hold the classes -1 and 1; it holds {other:g}. Classes 0 and 1 become "
                 "these as 2*y - 1"
             )
-        if loss not in LOSSES:
-            raise DataError(f"loss must be {LOSSES[0]!r} or {LOSSES[1]!r}; it is {loss!r}")
+        if not isinstance(loss, str) or loss not in LOSSES:
+            raise DataError(f"loss must be {LOSSES[0]!r} or {LOSSES[1]!r}; it is {shown(loss)}")
         object.__setattr__(self, "X", matrix)
         object.__setattr__(self, "y", classes)
         object.__setattr__(self, "loss_name", loss)
@@ -96,7 +96,13 @@ class Classification(Task):
 
     def margins(self, coef: Any) -> Float:
         """`y_i⟨x_i, β⟩` for every sample; the coefficients are the last axis."""
-        margins: Float = np.asarray(coef, dtype=np.float64) @ self.signed.T
+        values = as_real_array(coef, "coef", DataError, ndim=range(1, MOST_AXES))
+        if values.shape[-1] != self.n_features:
+            raise DataError(
+                f"coef must have {self.n_features} entries along its last axis, one for each "
+                f"feature; it has shape {values.shape}"
+            )
+        margins: Float = values @ self.signed.T
         return margins
 
     def loss_of_outputs(self, outputs: Any, y: Any) -> Any:

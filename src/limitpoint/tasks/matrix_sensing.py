@@ -4,10 +4,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float, as_float_array
+from limitpoint.arrays import MOST_AXES, Float, as_float_array, as_real_array
 from limitpoint.errors import DataError
 from limitpoint.tasks.base import check_size
 from limitpoint.tasks.regression import Regression
@@ -72,7 +71,7 @@ class MatrixSensing(Regression):
 
     def matrix(self, coef: Any) -> Float:
         """Coefficients as matrices; they are the last axis."""
-        entries = np.asarray(coef, dtype=np.float64)
+        entries = as_real_array(coef, "coef", DataError, ndim=range(1, MOST_AXES))
         if entries.shape[-1:] != (self.n_features,):
             raise DataError(
                 f"coef must have {self.n_features} entries along its last axis, those of a "

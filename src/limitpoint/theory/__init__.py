@@ -4,7 +4,7 @@ from limitpoint.theory.atlas import Condition, Theorem, theorems
 from limitpoint.theory.basis_pursuit import Saddle, SaddlePath, saddle_path
 from limitpoint.theory.certificate import Certificate
 from limitpoint.theory.diagonal_form import Reduction, reduction_of
-from limitpoint.theory.limit import Limit
+from limitpoint.theory.limit import Limit, as_limit
 from limitpoint.theory.margin.stationarity import stationarity
 from limitpoint.theory.predict import Explanation, explain, predict
 from limitpoint.theory.rates import convergence_bound, two_layer_bounds
@@ -25,6 +25,7 @@ __all__ = [
     "Saddle",
     "SaddlePath",
     "Theorem",
+    "as_limit",
     "convergence_bound",
     "exact_spectrum",
     "explain",

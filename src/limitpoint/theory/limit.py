@@ -7,8 +7,9 @@ import numpy as np
 import xarray as xr
 from rich.console import Group
 
-from limitpoint.arrays import Float, read_only
+from limitpoint.arrays import Float, as_kind, read_only
 from limitpoint.display import number, table, to_html, to_text
+from limitpoint.errors import LimitpointError
 from limitpoint.status import Status
 from limitpoint.tasks import Classification
 from limitpoint.theory.certificate import Certificate
@@ -16,7 +17,7 @@ from limitpoint.theory.certificate import Certificate
 if TYPE_CHECKING:
     from limitpoint.theory.atlas import Theorem
 
-__all__ = ["Limit"]
+__all__ = ["Limit", "as_limit"]
 
 # A printed table shows this many coefficients, the largest ones.
 COEFS_SHOWN = 12
@@ -191,3 +192,17 @@ def _size(sign: float, log_modulus: float) -> str:
     if np.isneginf(log_modulus):
         return "0"
     return f"{'-' if sign < 0 else ''}10^{log_modulus / np.log(10):.2f}"
+
+
+def as_limit(value: Any, shape: tuple[int, ...] | None = None) -> Limit:
+    """Return the argument `limit` of a function, or raise `LimitpointError`.
+
+    With a shape, that of the coefficients beside which it is shown.
+    """
+    limit = as_kind(value, Limit, "a Limit, like predict(problem)", "limit", LimitpointError)
+    if shape is not None and limit.coef.shape != shape:
+        raise LimitpointError(
+            f"limit must have coefficients of shape {shape}, as the run has; they have shape "
+            f"{limit.coef.shape}"
+        )
+    return limit

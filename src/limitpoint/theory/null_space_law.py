@@ -9,6 +9,7 @@ from limitpoint.arrays import as_float_array
 from limitpoint.errors import InitError, NoTheoremApplies
 from limitpoint.networks import CoupledNetwork, TwoLayer
 from limitpoint.problem import Problem
+from limitpoint.tasks import LARGEST
 from limitpoint.theory.atlas import Condition, Theorem, register
 from limitpoint.theory.certificate import Certificate, fit_residuals, status_of
 from limitpoint.theory.conditions import finite_scale
@@ -50,6 +51,11 @@ def limit_given_outer(problem: Problem, outer: ArrayLike) -> Limit:
     start = problem.init.layers
     shape = np.shape(network.outer(start))
     given = as_float_array(outer, "outer", InitError, ndim=(0, 1, 2))
+    if float(np.abs(given).max(initial=0.0)) > LARGEST:
+        raise InitError(
+            f"outer must have entries of at most {LARGEST:g} in modulus, as the data have; the "
+            f"largest is {float(np.abs(given).max()):g}"
+        )
     if given.shape != shape:
         raise InitError(
             f"outer must be network.outer(layers) of the end, of shape {shape}; "

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from limitpoint.display import to_html, to_text
 from limitpoint.errors import NoTheoremApplies
-from limitpoint.problem import Problem
+from limitpoint.problem import Problem, as_problem
 from limitpoint.theory import (
     boundary,
     diagonal_form,
@@ -116,6 +116,7 @@ class Explanation:
 
 def explain(problem: Problem) -> Explanation:
     """Evaluate the conditions of every theorem: which hold, which fail, and by how much."""
+    as_problem(problem)
     return Explanation(problem, tuple((theorem, theorem.check(problem)) for theorem in theorems()))
 
 
@@ -150,6 +151,7 @@ def predict(problem: Problem, *, outer: ArrayLike | None = None) -> Limit:
     >>> lp.predict(problem).coef.round(6).tolist()
     [0.0, 0.5]
     """
+    as_problem(problem)
     if outer is not None:
         return null_space_law.limit_given_outer(problem, outer)
     for theorem in theorems():

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float
+from limitpoint.arrays import MOST_AXES, Float, as_number_array, shown
 from limitpoint.errors import InitError, LimitpointError, NoTheoremApplies
 from limitpoint.networks import Diagonal, TwoLayer
-from limitpoint.problem import Problem
+from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.conditions import finite_scale
 from limitpoint.theory.two_layer_rates import two_layer_exponential_bound, two_layer_mirror_bound
 from limitpoint.theory.varre2023 import log_imbalance_of, orthonormal_start
@@ -41,7 +41,7 @@ def convergence_bound(problem: Problem, times: ArrayLike) -> Float:
     >>> convergence_bound(problem, [0.0, 1.0]).round(6).tolist()  # ½ and ½e^{−10}
     [0.5, 2.3e-05]
     """
-    task, init = problem.regression, problem.init
+    task, init = as_problem(problem).regression, problem.init
     if not init.is_finite:
         raise InitError("the bound needs a positive, finite scale: at 0 and infinity nothing moves")
     times = _checked(times)
@@ -78,11 +78,11 @@ def convergence_bound(problem: Problem, times: ArrayLike) -> Float:
 def _checked(times: ArrayLike) -> Float:
     rule = "times must be numbers, 0 or later"
     try:
-        values = np.asarray(times, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise LimitpointError(f"{rule}; it is {times!r}") from None
-    if not (values >= 0).all():
-        raise LimitpointError(f"{rule}; it is {times!r}")
+        values = as_number_array(times, "times", LimitpointError, range(MOST_AXES))
+    except LimitpointError as error:
+        raise LimitpointError(f"{rule}: {error}") from None
+    if (values < 0).any():
+        raise LimitpointError(f"{rule}; it is {shown(times)}")
     return values
 
 
@@ -101,6 +101,7 @@ def two_layer_bounds(problem: Problem, times: ArrayLike) -> dict[str, Float]:
     NoTheoremApplies
         If it does not start from orthonormal rows and a zero second layer.
     """
+    as_problem(problem)
     failed = [c for c in (*orthonormal_start(problem), finite_scale(problem)) if not c.holds]
     if failed:
         raise NoTheoremApplies(f"no bound is known: {failed[0].name} fails, {failed[0].detail}")

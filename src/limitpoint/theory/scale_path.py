@@ -1,7 +1,6 @@
 """The limit as a function of the scale of the initialisation."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,10 +8,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float, read_only
+from limitpoint.arrays import Float, as_number_array, read_only, shown
 from limitpoint.display import number, table, to_html, to_text
 from limitpoint.errors import InitError
-from limitpoint.problem import Problem
+from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.diagonal_form import strongest
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.predict import predict
@@ -122,6 +121,7 @@ def predict_path(problem: Problem, scales: ArrayLike) -> LimitPath:
     >>> lp.predict_path(problem, [0.0, 1e-3, 1.0, float("inf")]).coefs.round(4).tolist()
     [[0.0, 0.5], [0.0, 0.5], [0.1809, 0.4096], [0.2, 0.4]]
     """
+    as_problem(problem)
     values = _checked(scales)
     # Downwards: at large scales the problem is close to linear.
     order = np.argsort(-values, kind="stable")
@@ -145,12 +145,12 @@ def _at(problem: Problem, scale: float) -> Problem:
 
 def _checked(scales: ArrayLike) -> Float:
     rule = "scales must hold numbers in [0, inf]"
-    if isinstance(scales, Sequence) and len(scales) == 0:
-        raise InitError(f"{rule}; it is empty")
     try:
-        values = np.array(scales, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InitError(f"{rule}; it is {scales!r}") from None
-    if values.ndim != 1 or values.size == 0 or not (values >= 0).all():
-        raise InitError(f"{rule}, in one dimension; it is {scales!r}")
+        values = as_number_array(scales, "scales", InitError, ndim=(1,))
+    except InitError as error:
+        raise InitError(f"{rule}, in one dimension: {error}") from None
+    if values.size == 0:
+        raise InitError(f"{rule}, in one dimension; it is empty")
+    if (values < 0).any():
+        raise InitError(f"{rule}; it is {shown(scales)}")
     return values

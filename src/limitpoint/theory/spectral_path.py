@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from limitpoint.arrays import as_float_array
 from limitpoint.errors import InitError, LimitpointError, NoTheoremApplies
-from limitpoint.problem import Problem
+from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.riccati import (
     JumpProcess,
     jumps,
@@ -94,7 +94,7 @@ def spectral_jumps(problem: Problem) -> JumpProcess:
 
 def _set_up(problem: Problem) -> tuple[float, np.ndarray, float]:
     """`log γ`, the singular values of X⁺Y, and c of XᵀX = cI times the loss factor."""
-    conditions = list(orthonormal_start(problem))
+    conditions = list(orthonormal_start(as_problem(problem)))
     if conditions[0].holds:
         conditions.append(is_whitened(problem.regression))
     for condition in conditions:

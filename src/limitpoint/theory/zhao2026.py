@@ -7,7 +7,7 @@ import numpy as np
 from limitpoint.arrays import Float
 from limitpoint.errors import InitError, NoTheoremApplies
 from limitpoint.networks import Diagonal
-from limitpoint.problem import Problem
+from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.atlas import Condition, Theorem, register
 from limitpoint.theory.basis_pursuit import SaddlePath, saddle_path
 from limitpoint.theory.conditions import is_diagonal, scale_zero, smallest_layer_is_unique
@@ -43,7 +43,7 @@ def saddles(problem: Problem) -> SaddlePath:
     >>> (path.times * path.time_unit).round(1).tolist()
     [0.0, 69.1, 276.3, 389.1]
     """
-    growth = problem.network.growth_times(problem.init)
+    growth = as_problem(problem).network.growth_times(problem.init)
     if growth is None:
         raise NoTheoremApplies(f"{problem.network} has no growth times, so no saddle path is known")
     if problem.init.log_scale >= 0:

@@ -3,10 +3,11 @@
 import numpy as np
 
 from limitpoint.dynamics import Optimiser, ParameterSpace, SampleSpace, Trajectory
+from limitpoint.dynamics.train import as_steps, check_optimiser
 from limitpoint.errors import InitError, LimitpointError, ScaleNotRepresentable
 from limitpoint.networks import CoupledNetwork, TwoLayer
 from limitpoint.plateaus import compare_plateaus
-from limitpoint.problem import Problem
+from limitpoint.problem import Problem, as_problem
 from limitpoint.sensitivity import ACCUMULATION, EPS, SAFETY, Sensitivity, sensitivity_of
 from limitpoint.status import Status
 from limitpoint.tasks import Classification
@@ -74,6 +75,10 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
     >>> lp.verify(problem).passed
     True
     """
+    as_problem(problem)
+    steps = as_steps(steps)
+    if training is not None:
+        check_optimiser(training, "training")
     if not problem.init.is_finite:
         raise InitError(
             "verify needs a positive, finite scale: at scale 0 or infinity nothing moves in finite "

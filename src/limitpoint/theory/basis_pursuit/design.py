@@ -10,12 +10,12 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.linalg.blas import dnrm2
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from limitpoint.arrays import Float
+from limitpoint.arrays import Float, as_float_array
 from limitpoint.errors import DataError
 
 # A sparse array or a LinearOperator is Any to the type checker: SciPy ships no types.
@@ -161,29 +161,34 @@ def as_design(X: Matrix) -> Design:
     """Check X and convert it once to float64, in the layout that suits column access."""
     if isinstance(X, LinearOperator):
         _require_samples(X.shape)
+        if X.dtype is not None:
+            _require_real(X.dtype)
         return Design(X, (int(X.shape[0]), int(X.shape[1])))
     data: Any = X
     if sparse.issparse(X):
         _require_real(data.dtype)
+        if data.ndim != 2:
+            raise DataError(f"X must have 2 dimension(s); it has shape {data.shape}")
         data = sparse.csc_array(data).astype(np.float64)
         data.sum_duplicates()
         entries = data.data
     else:
-        raw: NDArray[Any] = np.asarray(X)
-        if raw.ndim != 2:
-            raise DataError(f"X must be two-dimensional: samples, features; not {raw.ndim}-d")
-        _require_real(raw.dtype)
-        entries = data = np.asfortranarray(raw, dtype=np.float64)
+        # A plain array is spared a copy: the data may be large.
+        plain = type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2
+        raw = X if plain else as_float_array(X, "X", DataError, ndim=(2,))
+        entries = data = np.asfortranarray(raw)
     _require_samples(data.shape)
     # The sum is finite only if all entries are (or overflows, and then the full test decides).
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(entries.sum())
     if suspicious and not np.isfinite(entries).all():
-        raise DataError("X must not contain NaN or infinite entries")
+        raise DataError("X must be finite; some entries are NaN or infinite")
     design = Design(data, (int(data.shape[0]), int(data.shape[1])))
     with np.errstate(over="ignore"):
         if not np.isfinite(design.norms).all():
             raise DataError("X has a column whose norm overflows; rescale it")
+    if ((design.norms > 0) & (design.norms < np.finfo(np.float64).tiny)).any():
+        raise DataError("X has a column whose norm is below the smallest float; rescale it")
     return design
 
 
@@ -200,8 +205,11 @@ def _require_samples(shape: tuple[int, ...]) -> None:
 def _estimated_norms(operator: LinearOperator) -> Float:
     probes = np.random.default_rng(0).standard_normal((operator.shape[0], NORM_PROBES))
     squares = np.zeros(operator.shape[1])
-    for probe in probes.T:
-        squares += np.asarray(operator.rmatvec(probe), dtype=np.float64).reshape(-1) ** 2
+    try:
+        for probe in probes.T:
+            squares += np.asarray(operator.rmatvec(probe), dtype=np.float64).reshape(-1) ** 2
+    except NotImplementedError:
+        raise DataError("X must have rmatvec, where it is a LinearOperator; it has none") from None
     norms = np.sqrt(squares / NORM_PROBES)
     if not np.isfinite(norms).all():
         raise DataError("X (a LinearOperator) returned a NaN or infinite product")

@@ -11,8 +11,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float
+from limitpoint.arrays import MOST_AXES, Float, as_number_array
 from limitpoint.errors import DataError
+
+# Sums of growth times, and differences from them, must not overflow.
+LARGEST_TIME = 1e300
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +73,11 @@ def growth_penalty(
     for name, values in (("t_plus", plus), ("t_minus", minus)):
         if (values < 0).any():
             raise DataError(f"{name} must not be negative: growth times are in [0, inf]")
+        if (np.isfinite(values) & (values > LARGEST_TIME)).any():
+            raise DataError(
+                f"{name} must be at most {LARGEST_TIME:g}, or infinite where a side never grows; "
+                f"one is {values[np.isfinite(values)].max():g}"
+            )
     if (low > 0).any():
         raise DataError("lower must be at most 0: every coefficient starts at 0")
     if (high < 0).any():
@@ -82,11 +90,9 @@ def growth_penalty(
 
 
 def _per_feature(name: str, values: ArrayLike, n: int) -> Float:
-    array = np.asarray(values, dtype=np.float64)
+    array = as_number_array(values, name, DataError, ndim=range(MOST_AXES))
     if array.ndim > 1 or (array.ndim == 1 and array.shape != (n,)):
         raise DataError(
             f"{name} must be one number or one per feature ({n}), not of shape {array.shape}"
         )
-    if np.isnan(array).any():
-        raise DataError(f"{name} must not contain NaN")
     return np.array(np.broadcast_to(array, (n,)))

@@ -11,8 +11,9 @@ from rich.console import Group
 from rich.text import Text
 from scipy import sparse
 
-from limitpoint.arrays import Float, read_only
+from limitpoint.arrays import Float, as_number, as_whole_number, read_only
 from limitpoint.display import table, to_html, to_text
+from limitpoint.errors import LimitpointError
 from limitpoint.status import Status
 from limitpoint.theory.basis_pursuit.design import Design, euclidean_norm
 from limitpoint.theory.basis_pursuit.growth_penalty import GrowthPenalty
@@ -126,6 +127,8 @@ class SaddlePath:
         for a coefficient that moves already, stands still, or may not move. The smallest is the
         time to the next saddle.
         """
+        last = len(self.times) - 1
+        number = as_whole_number(number, 0, "number", LimitpointError, most=last)
         design, y, penalty = self._problem
         k = np.asarray(self.sparse_coefs[[number], :].toarray()).reshape(-1)
         s, residual = design.rmatvec(self.sample_duals[number]), y - design.matvec(k)
@@ -146,7 +149,11 @@ class SaddlePath:
 
     def in_units_of(self, time_unit: float) -> "SaddlePath":
         """The same path with another time unit."""
-        return replace(self, time_unit=time_unit)
+        rule = "time_unit must be a positive number, or infinity"
+        unit = as_number(time_unit, rule, LimitpointError)
+        if not unit > 0:
+            raise LimitpointError(f"{rule}; it is {unit}")
+        return replace(self, time_unit=unit)
 
     def to_xarray(self) -> xr.Dataset:
         """As a labelled data set: coefficients and clocks by saddle and feature."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float, as_whole_number
+from limitpoint.arrays import MOST_AXES, Float, as_float_array, as_whole_number, shown
 from limitpoint.errors import DataError
 from limitpoint.status import Status
 from limitpoint.theory.basis_pursuit.certificate import Examination, examine
@@ -103,6 +103,8 @@ def saddle_path(
     target = _checked_target(y, m)
     penalty = growth_penalty(n, t_plus, t_minus, lower, upper)
     bound = _checked_bound(max_saddles, m, n)
+    if stop is not None and not callable(stop):
+        raise DataError(f"stop must be a function of a Saddle, or None; it is {shown(stop)}")
     units = even_units(design, target)
     even = (units.design(design), target / units.target, units.penalty(penalty))
     walk = SaddleWalk(*even)
@@ -163,14 +165,9 @@ def _result(
 
 
 def _checked_target(y: ArrayLike, m: int) -> Float:
-    raw = np.asarray(y)
-    if raw.shape != (m,):
-        raise DataError(f"y must have one entry per sample ({m},), not shape {raw.shape}")
-    if raw.dtype.kind not in "biuf":
-        raise DataError(f"y must hold real numbers, not dtype {raw.dtype}")
-    target = np.array(raw, dtype=np.float64)
-    if not np.isfinite(target).all():
-        raise DataError("y must not contain NaN or infinite entries")
+    target = as_float_array(y, "y", DataError, ndim=range(MOST_AXES))
+    if target.shape != (m,):
+        raise DataError(f"y must have one entry per sample ({m},), not shape {target.shape}")
     return target
 
 

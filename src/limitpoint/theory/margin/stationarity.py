@@ -7,7 +7,7 @@ from scipy.optimize import nnls
 from limitpoint.arrays import Float, as_float_array, as_positive
 from limitpoint.errors import DataError, NetworkError
 from limitpoint.networks import Convolutional, Diagonal, OrthogonalTensor
-from limitpoint.problem import Problem
+from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.certificate import Certificate
 from limitpoint.theory.margin.problem import MarginProblem
 from limitpoint.theory.margin.spaces import Coordinates, Fourier, MarginSpace, Transformed
@@ -73,7 +73,7 @@ def stationarity(
     >>> stationarity(problem, [0, 1]).ok, stationarity(problem, [1, 1]).ok
     (True, False)
     """
-    space = space_of(problem)
+    space = space_of(as_problem(problem))
     if space is None:
         raise NetworkError(
             "stationarity is for diagonal networks, convolutional ones with full-length filters "
