@@ -316,6 +316,7 @@ TABLE = {
     # ------------------------------------------------ dynamics
     "SampleSpace": Entry(lp.SampleSpace, {}, OPTIONS),
     "ParameterSpace": Entry(lp.ParameterSpace, {}, OPTIONS),
+    "LogCoordinates": Entry(lp.LogCoordinates, {}, OPTIONS),
     "NormalisedTime": Entry(
         lp.NormalisedTime,
         {},
@@ -611,7 +612,17 @@ INTERFACES = {"Diffusion", "Optimiser", "Probe", "Task"}
 # Results, which the library makes: their fields are what it has computed.
 RESULTS = {
     *("Certificate", "Check", "Condition", "Explanation", "GrowthTimes", "JumpProcess", "Limit"),
-    *("LimitPath", "Paths", "Saddle", "SaddlePath", "Separation", "Settling", "Spectrum", "Status"),
+    *(
+        "LimitPath",
+        "Outcome",
+        "Paths",
+        "Saddle",
+        "SaddlePath",
+        "Separation",
+        "Settling",
+        "Spectrum",
+        "Status",
+    ),
     *("Sweep", "Theorem", "Trajectory", "Verdict"),
 }
 WITHOUT_ARGUMENTS = {"Paired", "theorems"}
@@ -750,7 +761,7 @@ def run_to_end():
     return lp.flow(problem()).coef
 
 
-@pytest.mark.parametrize("space", [lp.SampleSpace, lp.ParameterSpace])
+@pytest.mark.parametrize("space", [lp.SampleSpace, lp.ParameterSpace, lp.LogCoordinates])
 @pytest.mark.parametrize("rtol", [1e-13, 0.5])
 def test_the_ends_of_the_range_of_tolerances_integrate(space, rtol):
     lp.flow(problem(), t_end=1.0, space=space(rtol=rtol))
