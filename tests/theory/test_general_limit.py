@@ -4,6 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from tests.oracles.brute_flow import general, limit
+from tests.oracles.general_series import Block, variables
+from tests.oracles.general_series import limit as exact_limit
 
 import limitpoint as lp
 
@@ -183,3 +185,24 @@ class TestPath:
             lp.predict(at(0.5, -1.0))
         with pytest.raises(lp.errors.NoTheoremApplies):
             lp.predict_path(at(1.0, -1.0), [2.0, 0.5])
+
+
+def test_an_interior_limit_is_not_taken_for_a_bound():
+    """`ab + (ab)²` is at least −¼, where clocks end: an overflowing clock is never the dual's."""
+    x, y = variables(2)
+    k = x * y + (x * y) ** 2
+    block = Block(k, ((1, 0), (0, 1)))
+    network = lp.General(lambda z: k(z, jnp), block_size=2)
+    blocks = np.array([[0.92, 0.87], [-0.06, -2.1], [-0.78, 0.33]])
+    for scale, row, target in (
+        (0.385, [-1.45, 0.076, 0.79], 0.7),
+        (0.385, [-1.45, 0.076, 0.79], -0.4),
+        (0.05, [-1.45, 0.5, 0.79], 0.7),
+        (0.8, [1.1, -0.6, 0.3], -0.3),
+    ):
+        problem = lp.Problem(network, lp.Init([blocks], scale), lp.Regression([row], [target]))
+        found = lp.predict(problem)
+        assert found.certificate.ok
+        starts = [block.start(one, scale) for one in blocks]
+        exact = exact_limit([block] * 3, starts, [row], [target], digits=24)
+        np.testing.assert_allclose(found.coef, exact, rtol=0, atol=CERTIFIED)

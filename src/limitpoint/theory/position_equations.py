@@ -128,7 +128,9 @@ class Point:
             # Misfits of rounding errors would only stir the duals that nothing visible fixes.
             self.rounding = ROUNDING_UNITS * EPS * self._size()
             self.gap = np.zeros_like(gap) if misfit <= self.rounding else gap
-            self.lag = np.where(np.abs(lag) <= ROUNDING_UNITS * EPS * noise, 0.0, lag)
+            # A clock that float64 does not hold is never the dual's: next to a bound, clocks end.
+            within = (np.abs(lag) <= ROUNDING_UNITS * EPS * noise) & np.isfinite(at.clocks)
+            self.lag = np.where(within, 0.0, lag)
 
     @property
     def is_solution(self) -> bool:
