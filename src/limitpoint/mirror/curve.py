@@ -117,6 +117,11 @@ class CurveMap(MirrorMap):
         return np.full_like(point.clocks, SMALLEST * float(np.abs(point.clocks).max(initial=0.0)))
 
     @property
+    def unknown(self) -> tuple[str, ...]:
+        """Where curves end before their coefficients do, and why: a sentence part for each."""
+        return ()
+
+    @property
     def offsets(self) -> Float:
         """The numbers to which positions are added in float64, in modulus: they set its rounding.
 

@@ -7,8 +7,9 @@ where they are known beforehand.
 
 Positions grow like the logarithm of the block's norm. The table covers coefficients up to 1e30
 (further if they start larger); beyond it, coefficients and clocks go on by the power laws that
-they follow at its end. Where k is not smooth or not finite the table ends there, and everything
-beyond is NaN: nothing is known of it.
+they follow at its end. Where k is not smooth or not finite, or where rounding of the block decides
+how its curve goes on (`tabulated_errors`), the table ends there, and everything beyond is NaN:
+nothing is known of it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +29,12 @@ __all__ = ["TabulatedMap", "block_growth_times"]
 # Curves of several scales that are tabulated together: beyond this many the calls cost little
 # beside the arithmetic, and panels as short as some curve needs them are too many for the others.
 CURVES_TOGETHER = 500
+# Why a curve ends before its coefficient does.
+FORMULA_ENDS = "where k is not smooth or not finite"
+ROUNDING_ENDS = (
+    "where float64 no longer tells its curve: a part of the block that is lost in rounding decides "
+    "how it goes on"
+)
 # So many times the panels of one scale are too many for several.
 MANY_PANELS = 2
 
@@ -91,8 +98,23 @@ class TabulatedMap(CurveMap):
         return self._gather(lambda group, _: group.bounds[1], np.zeros(self._size))
 
     @property
+    def unknown(self) -> tuple[str, ...]:
+        """Which coefficients are known up to where, and what ends their curves."""
+        blurred = np.zeros((2, self._size), dtype=bool)
+        for group, where in zip(self.groups, self.columns, strict=True):
+            blurred[:, where] = group.panels.blurred.reshape(2, -1)[::-1]
+        parts = []
+        for ends, causes, way in zip(self.known, blurred, ("down", "up"), strict=True):
+            for i in np.flatnonzero(np.isfinite(ends)):
+                cause = ROUNDING_ENDS if causes[i] else FORMULA_ENDS
+                parts.append(f"coefficient {i} is known {way} to {ends[i]:.6g}, {cause}")
+        return tuple(parts)
+
+    @property
     def known(self) -> tuple[Float, Float]:
-        """Coefficients beyond which nothing is known, below and above: k is not smooth there.
+        """Coefficients beyond which nothing is known, below and above.
+
+        There k is not smooth or not finite, or float64 does not hold the curve.
 
         Infinite where k is known to all coefficients, by its table or by the power law at its end.
         """

@@ -20,13 +20,17 @@ from limitpoint.arrays import Float
 from limitpoint.mirror.tabulated_collocation import (
     POINTS,
     SMALLEST_COMPONENT,
+    component_sizes,
+    components,
     field_at,
     newton,
     picard,
     rule,
 )
+from limitpoint.mirror.tabulated_errors import propagate
 from limitpoint.mirror.tabulated_model import BlockModel
 from limitpoint.mirror.tabulated_panels import Panels
+from limitpoint.mirror.tabulated_planes import OWN_ROUNDING
 
 __all__ = ["Entries", "tabulate", "tabulate_together"]
 
@@ -50,14 +54,22 @@ LEVEL = 1e-9
 # of the position is on its way to a bound: k that grows like any power of the norm, or even its
 # logarithm, changes by more.
 STEADY = 1e-3
+# Errors grow over panels; where they do so on a panel this short, k itself has a kink or a
+# singularity within the step of the differences.
+SINGULAR_PANEL = 1e-3
 # Longer panels that Picard's iteration cannot solve are cut; shorter ones are stiff.
 STIFF_PANEL = 0.25
 # A curve whose panel has been cut this often in vain has met the rounding of its own gradient
 # (a slow manifold far out, say): its table ends there.
 FRUITLESS_CUTS = 12
-# Cuts in vain, in all, after which the components of a curve are no longer resolved one by one. A
-# component that changes by e^{600} on the longest panel takes five cuts until shorter panels tell.
+# Cuts of one panel in vain after which the components of a curve are no longer resolved one by one.
+# One that changes by e^{600} on the longest panel takes five cuts until shorter panels tell.
 COARSE_CUTS = 5
+# The same where they settle: what twenty points leave out falls by 2^20 with each cut, else it is
+# rounding.
+NOISY_CUTS = 1
+# After a cut so many panels keep their length: what made it short is seldom gone at once.
+PATIENCE = 3
 # The table ends where |k| is beyond any data (their squares are at most 1e150, coefficients less),
 # or the block is; from there on k follows a power law.
 LARGEST_COEF, LARGEST_RADIUS = 1e30, 1e100
@@ -76,20 +88,29 @@ class _State:
     """The curves at the start of the next panel."""
 
     radius: Float
-    y: Float
+    values: Float
+    signs: Float
     side: Float
     k: Float
     clock: Float
     conjugate: Float
     held: Float
     active: NDArray[np.intp]
+    covariance: Float
     levelled: NDArray[np.bool_] = field(init=False)
     reached_zero: NDArray[np.bool_] = field(init=False)
     smallest_gradient: Float = field(init=False)
     cut_short: NDArray[np.bool_] = field(init=False)
     stiff: NDArray[np.bool_] = field(init=False)
     as_a_whole: NDArray[np.bool_] = field(init=False)
+    blurred: NDArray[np.bool_] = field(init=False)
+    own_limit: Float = field(init=False)
     k_rate: Float = field(init=False)
+
+    def blocks(self, curves: NDArray[np.intp]) -> Float:
+        """The blocks themselves, in the eigenbasis."""
+        y = components(self.values[curves], self.signs[curves])
+        return np.asarray(self.radius[curves, None] * y)
 
     def allowed_rounding(self, curves: NDArray[np.intp]) -> Float:
         """What ∇k may lose to rounding: the more, the less k still changes along the curve."""
@@ -107,6 +128,8 @@ class _State:
         self.smallest_gradient = np.full(count, np.inf)
         self.stiff = np.zeros(count, dtype=bool)
         self.as_a_whole = np.zeros(count, dtype=bool)
+        self.blurred = np.zeros(count, dtype=bool)
+        self.own_limit = np.zeros(count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +138,9 @@ class Entries:
 
     Attributes
     ----------
-    radius, directions
-        Norms (N,) and unit vectors (N, p) of the blocks.
+    radius, values, signs
+        Norms (N,) of the blocks, and their unit vectors (N, p): components with a sign by their
+        logarithms, the others, whose sign is zero here, by themselves.
     sides
         1 for a curve along which k rises, −1 for one along which it falls.
     coefs, conjugates
@@ -125,41 +149,41 @@ class Entries:
         Zero for components that stay zero, one elsewhere.
     present
         Whether there is such a curve.
+    errors
+        Of the values (N, p).
     """
 
     radius: Float
-    directions: Float
+    values: Float
+    signs: Float
     sides: Float
     coefs: Float
     conjugates: Float
     held: Float
     present: NDArray[np.bool_]
+    errors: Float
 
 
 def tabulate(model: BlockModel, entries: Entries) -> Panels:
     """Integrate the curves that are present."""
     state = _State(
         radius=entries.radius.copy(),
-        y=entries.directions.copy(),
+        values=entries.values.copy(),
+        signs=entries.signs,
         side=entries.sides,
         k=entries.coefs.copy(),
         clock=np.zeros_like(entries.coefs),
         conjugate=entries.conjugates.copy(),
         held=entries.held,
         active=np.flatnonzero(entries.present),
+        covariance=(entries.errors**2)[:, :, None] * np.eye(entries.errors.shape[1]),
     )
-    radius = entries.radius
     largest = np.maximum(LARGEST_COEF, 1e10 * np.abs(entries.coefs))
-    edges, rows = [0.0], list[NDArray[np.intp]]()
-    starts: dict[str, list[Float]] = {}
-    polynomials: dict[str, list[Float]] = {}
-    length, placed, failed_tail = FIRST, 0, np.full(len(radius), np.inf)
-    coarse_tail, in_vain = np.full(len(radius), np.inf), np.zeros(len(radius), dtype=np.intp)
-    fruitless = np.zeros(len(radius), dtype=np.intp)
-    while len(state.active) and len(rows) < MOST_PANELS:
+    table, cuts, length, patience = _Table(len(entries.radius)), _Cuts.of(state), FIRST, 0
+    while len(state.active) and len(table.rows) < MOST_PANELS:
         now = state.active
         with np.errstate(all="ignore"):
-            noise = model.rounding(state.radius[now, None] * state.y[now])
+            noise = model.rounding(state.blocks(now))
             allowed = state.allowed_rounding(now)
             if not (noise < allowed).all():
                 _retire(model, state, now[~(noise < allowed)])
@@ -167,58 +191,129 @@ def tabulate(model: BlockModel, entries: Entries) -> Panels:
             # Errors of the rates count for less where k hardly changes any more.
             noise = np.maximum(noise, EPS * allowed / WORST_ROUNDING)
             panel = _solve(model, state, length, noise)
-        tails, limit = panel.tails, np.maximum(RESOLUTION, 8 * noise)
-        limit = np.maximum(limit, RESOLUTION * allowed / WORST_ROUNDING)
-        good = panel.solved & (tails <= limit)
-        # A component that is small now may be all that is left later on: each is resolved relative
-        # to itself where gradients are, unless shorter panels do not help.
-        coarse = good & ~(panel.own_tails <= limit) & ~state.as_a_whole[now]
-        in_vain[now] += coarse & ~(panel.own_tails < 0.5 * coarse_tail[now])
-        state.as_a_whole[now] |= in_vain[now] > COARSE_CUTS
-        coarse_tail[now] = np.where(coarse, panel.own_tails, np.inf)
-        coarse &= ~state.as_a_whole[now]
-        if good.all() and coarse.any() and length / 2 >= SHORTEST:
-            length /= 2
+        limit = np.maximum(RESOLUTION * allowed / WORST_ROUNDING, 8 * noise)
+        good = panel.solved & (panel.tails <= limit)
+        if good.all() and cuts.coarse(now, panel, limit).any() and length / 2 >= SHORTEST:
+            length, patience = length / 2, PATIENCE
             continue
         if not good.all():
-            before = failed_tail[state.active]
-            fruitless[state.active] += ~good & ~(tails < 0.5 * before)
-            failed_tail[state.active] = np.where(good, before, tails)
-            lost = ~good & (fruitless[state.active] > FRUITLESS_CUTS)
+            lost = cuts.lost(now, panel, good)
             if lost.any() or length / 2 < SHORTEST:
                 _retire(model, state, now[lost if lost.any() else ~good])
-                length = max(length, FIRST)
+                length, patience = max(length, FIRST), 0
             else:
-                length /= 2
+                length, patience = length / 2, PATIENCE
             continue
-        failed_tail[:], coarse_tail[:], fruitless[:] = np.inf, np.inf, 0
-        row = np.full(len(radius), -1, dtype=np.intp)
-        row[state.active] = placed + np.arange(len(state.active))
-        placed += len(state.active)
-        rows.append(row)
-        edges.append(edges[-1] + length)
-        for name, value in panel.starts.items():
-            starts.setdefault(name, []).append(value)
-        for name, value in panel.polynomials.items():
-            polynomials.setdefault(name, []).append(value)
+        with np.errstate(all="ignore"):
+            covariance, off = _propagated(model, state, panel, length)
+        if not (off <= allowed).all():
+            _retire(model, state, now[~(off <= allowed)], blurred=length > SINGULAR_PANEL)
+            continue
+        state.covariance[now] = covariance
+        cuts.forget()
+        table.add(now, panel, length)
         _advance(state, panel, largest, model)
-        tails = np.where(state.as_a_whole[now], tails, np.maximum(tails, panel.own_tails))
-        if (tails <= np.maximum(1e-2 * limit, 2 * noise)).all():
+        if patience > 0:
+            patience -= 1
+        elif cuts.may_grow(now, panel, limit, noise):
             length = min(2 * length, LONGEST)
     state.cut_short[state.active] = True  # more panels than any smooth k has taken
-    size = entries.directions.shape[1]
-    widths = {"y": size, "clock": 1, "k": 1, "conjugate": 1, "clock rate": 1, "k rate": 1}
-    empty = {name: np.zeros((1, POINTS, width)) for name, width in widths.items()}
-    return Panels(
-        edges=np.array(edges),
-        rows=np.array(rows, dtype=np.intp).reshape(len(rows), len(radius)),
-        start={name: np.concatenate(parts) for name, parts in starts.items()},
-        polynomials={name: np.concatenate(parts) for name, parts in polynomials.items()} or empty,
-        levelled=state.levelled,
-        reached_zero=state.reached_zero,
-        smallest_gradient=state.smallest_gradient,
-        cut_short=state.cut_short,
-    )
+    return table.panels(state)
+
+
+class _Table:
+    """The panels that are finished."""
+
+    def __init__(self, count: int) -> None:
+        self.count, self.placed = count, 0
+        self.edges, self.rows = [0.0], list[NDArray[np.intp]]()
+        self.starts: dict[str, list[Float]] = {}
+        self.polynomials: dict[str, list[Float]] = {}
+
+    def add(self, curves: NDArray[np.intp], panel: "_Panel", length: float) -> None:
+        """Put a panel of these curves at the end."""
+        row = np.full(self.count, -1, dtype=np.intp)
+        row[curves] = self.placed + np.arange(len(curves))
+        self.placed += len(curves)
+        self.rows.append(row)
+        self.edges.append(self.edges[-1] + length)
+        for name, value in panel.starts.items():
+            self.starts.setdefault(name, []).append(value)
+        for name, value in panel.polynomials.items():
+            self.polynomials.setdefault(name, []).append(value)
+
+    def panels(self, state: _State) -> Panels:
+        """All of them, and how the curves have ended."""
+        size = state.values.shape[1]
+        widths = {"y": size, "clock": 1, "k": 1, "conjugate": 1, "clock rate": 1, "k rate": 1}
+        empty = {name: np.zeros((1, POINTS, width)) for name, width in widths.items()}
+        joined = {name: np.concatenate(parts) for name, parts in self.polynomials.items()}
+        return Panels(
+            edges=np.array(self.edges),
+            rows=np.array(self.rows, dtype=np.intp).reshape(len(self.rows), self.count),
+            start={name: np.concatenate(parts) for name, parts in self.starts.items()},
+            polynomials=joined or empty,
+            levelled=state.levelled,
+            reached_zero=state.reached_zero,
+            smallest_gradient=state.smallest_gradient,
+            cut_short=state.cut_short,
+            blurred=state.blurred,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Cuts:
+    """Whether shorter panels help: what the cuts of the present one have brought to each curve."""
+
+    state: _State
+    failed_tail: Float
+    coarse_tail: Float
+    fruitless: NDArray[np.intp]
+    in_vain: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, state: _State) -> "_Cuts":
+        count = len(state.radius)
+        none = np.full(count, np.inf), np.zeros(count, dtype=np.intp)
+        return cls(state, none[0], none[0].copy(), none[1], none[1].copy())
+
+    def forget(self) -> None:
+        """A panel is finished."""
+        self.failed_tail[:], self.coarse_tail[:] = np.inf, np.inf
+        self.fruitless[:], self.in_vain[:] = 0, 0
+
+    def coarse(self, now: NDArray[np.intp], panel: "_Panel", limit: Float) -> NDArray[np.bool_]:
+        """Curves of which some component is not resolved relative to itself.
+
+        One that is small now may be all that is left later on: each is resolved where gradients
+        are. Where shorter panels do not help, rounding is all that is left, and is allowed (it is
+        counted among the errors), or components do not settle.
+        """
+        state, tails = self.state, panel.own_tails
+        wanted = np.maximum(limit, state.own_limit[now])
+        coarse = ~(tails <= wanted) & ~state.as_a_whole[now]
+        self.in_vain[now] += coarse & ~(tails < 0.5 * self.coarse_tail[now])
+        noisy = coarse & np.isfinite(tails) & (self.in_vain[now] > NOISY_CUTS)
+        state.own_limit[now[noisy]] = 4 * tails[noisy]
+        state.as_a_whole[now] |= self.in_vain[now] > COARSE_CUTS
+        self.coarse_tail[now] = np.where(coarse, tails, np.inf)
+        return np.asarray(coarse & ~state.as_a_whole[now] & ~noisy)
+
+    def lost(
+        self, now: NDArray[np.intp], panel: "_Panel", good: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Curves whose panels have been cut too often."""
+        before = self.failed_tail[now]
+        self.fruitless[now] += ~good & ~(panel.tails < 0.5 * before)
+        self.failed_tail[now] = np.where(good, before, panel.tails)
+        return np.asarray(~good & (self.fruitless[now] > FRUITLESS_CUTS))
+
+    def may_grow(self, now: NDArray[np.intp], panel: "_Panel", limit: Float, noise: Float) -> bool:
+        """Whether a panel was so well resolved that the next one may be longer."""
+        state = self.state
+        fine = np.maximum(np.maximum(1e-2 * limit, OWN_ROUNDING), 0.5 * state.own_limit[now])
+        own = state.as_a_whole[now] | (panel.own_tails <= fine)
+        return bool((own & (panel.tails <= np.maximum(1e-2 * limit, 2 * noise))).all())
 
 
 def tabulate_together(model: BlockModel, entries: Sequence[Entries]) -> list[Panels]:
@@ -238,6 +333,8 @@ class _Panel:
     solved: NDArray[np.bool_]
     tails: Float
     own_tails: Float
+    values: Float
+    local: Float
     starts: dict[str, Float]
     polynomials: dict[str, Float]
     end: dict[str, Float]
@@ -248,25 +345,26 @@ def _solve(model: BlockModel, state: _State, length: float, noise: Float) -> _Pa
     points, integrals, fit = rule()
     weights = length / 2 * integrals
     now = state.active
-    radius, y, side, held = state.radius[now], state.y[now].T, state.side[now], state.held[now].T
+    radius, y, side = state.radius[now], state.values[now].T, state.side[now]
+    held, signs = state.held[now].T, state.signs[now].T
     tolerance = np.maximum(CONVERGENCE, 2 * noise)
     values, solved = np.empty((y.shape[0], POINTS, len(now))), np.zeros(len(now), dtype=bool)
-    exact = model.is_exact_in_components(radius * np.exp(length)) & ~state.as_a_whole[now]
+    exact = model.is_exact_in_components(radius * np.exp(length)) | (signs != 0)
+    exact &= ~state.as_a_whole[now]
     settled = np.ones(len(now), dtype=bool)
     easy = np.flatnonzero(~state.stiff[now])
     if len(easy):
-        at = (radius[easy], y[:, easy], side[easy], held[:, easy])
+        at = (radius[easy], y[:, easy], side[easy], held[:, easy], signs[:, easy])
         values[..., easy], solved[easy], settled[easy] = picard(
-            model, *at, weights, tolerance[easy], exact[easy]
+            model, *at, weights, tolerance[easy], exact[:, easy]
         )
     rest = np.flatnonzero(~solved & (state.stiff[now] | (length <= STIFF_PANEL)))
     if len(rest):
-        values[..., rest], solved[rest] = newton(
-            model, radius[rest], y[:, rest], side[rest], held[:, rest], weights, tolerance[rest]
-        )
+        at = (radius[rest], y[:, rest], side[rest], held[:, rest], signs[:, rest])
+        values[..., rest], solved[rest] = newton(model, *at, weights, tolerance[rest])
         state.stiff[now[rest]] |= solved[rest]
         settled[rest] = True  # Newton's last step is far below its tolerance
-    velocity, norm, steep = field_at(model, radius, values, side, held)
+    velocity, norm, steep = field_at(model, radius, values, side, held, signs)
     clock_rate = norm / steep
     k_rate = side * radius**2 * norm * steep
     k_change = weights @ k_rate
@@ -279,19 +377,25 @@ def _solve(model: BlockModel, state: _State, length: float, noise: Float) -> _Pa
     }
     polynomials = {name: fit @ (change / (1 + points)[:, None]) for name, change in changes.items()}
     polynomials |= {"clock rate": (fit @ clock_rate)[None], "k rate": (fit @ k_rate)[None]}
+    by_itself = signs[:, None] != 0
+    speeds = np.where(by_itself, velocity * components(values, signs[:, None]), velocity)
     tails = np.max(
-        [_tail(fit @ velocity), _tail(polynomials["clock rate"]), _tail(polynomials["k rate"])],
+        [_tail(fit @ speeds), _tail(polynomials["clock rate"]), _tail(polynomials["k rate"])],
         axis=0,
     )
     good = np.isfinite(tails)
-    own_tails = _tails_of_components(fit @ velocity, values)
+    own_tails = _tails_of_components(fit @ velocity, values, signs, exact)
+    local = _local_errors(length, fit @ velocity, values, signs, exact & settled, noise)
     return _Panel(
         solved=solved & good,
         tails=np.where(solved & good, tails, np.inf),
-        own_tails=np.where(exact, np.where(settled, own_tails, np.inf), 0.0),
+        values=values,
+        local=(held * local).T,
+        own_tails=np.where(settled, own_tails, np.where(exact.any(axis=0), np.inf, 0.0)),
         starts={
             "radius": radius,
-            "y": state.y[now],
+            "y": state.values[now],
+            "signs": state.signs[now],
             "clock": state.clock[now],
             "k": state.k[now],
             "conjugate": state.conjugate[now],
@@ -308,19 +412,53 @@ def _solve(model: BlockModel, state: _State, length: float, noise: Float) -> _Pa
     )
 
 
+def _local_errors(
+    length: float,
+    series: Float,
+    values: Float,
+    signs: Float,
+    exact: NDArray[np.bool_],
+    noise: Float,
+) -> Float:
+    """What a panel adds to the errors of the values, (p, N).
+
+    What the Chebyshev series of the velocities leave out, and the rounding of the gradient: of each
+    component where it is exact, else of the whole block.
+    """
+    sizes = component_sizes(values, signs)
+    own = np.where(signs != 0, 1.0, sizes)
+    moved = length * np.abs(series).max(axis=1)
+    rounding = EPS * (own + moved)
+    whole = (noise * (1 + length) + EPS) * sizes.max(axis=0)
+    whole = np.where(signs != 0, whole / np.maximum(sizes, np.finfo(np.float64).tiny), whole)
+    left_out = length * np.abs(series[:, -2:]).max(axis=1)
+    return np.asarray(left_out + np.where(exact, rounding, np.maximum(rounding, whole)))
+
+
+def _propagated(
+    model: BlockModel, state: _State, panel: _Panel, length: float
+) -> tuple[Float, Float]:
+    """Covariance of the errors at the end of the panel, and how far k and ξ are off there."""
+    now = state.active
+    at = (state.radius[now], state.side[now], state.held[now].T, state.signs[now].T)
+    return propagate(model, at, panel.values, length, state.covariance[now], panel.local)
+
+
 def _advance(state: _State, panel: _Panel, largest: Float, model: BlockModel) -> None:
     """Move to the end of the panel, and retire the curves whose table is complete."""
     now = state.active
-    norm = np.linalg.norm(panel.end["y"], axis=1)
+    signs = state.signs[now]
+    norm = np.linalg.norm(components(panel.end["y"], signs), axis=1)
     shrinking = norm < 1
     state.radius[now] *= norm
-    state.y[now] = panel.end["y"] / norm[:, None]
+    unit = norm[:, None]
+    state.values[now] = np.where(signs != 0, panel.end["y"] - np.log(unit), panel.end["y"] / unit)
     state.clock[now] += panel.end["clock"]
     state.k[now] += panel.end["k"]
     # On the way past zero k falls by orders of magnitude: sums would keep what its start rounds to.
     fallen = now[shrinking]
     if len(fallen):
-        state.k[fallen] = model.value_at(state.radius[fallen, None] * state.y[fallen])
+        state.k[fallen] = model.value_at(state.blocks(fallen))
     state.conjugate[now] += panel.end["conjugate"]
     state.smallest_gradient[now] = np.minimum(state.smallest_gradient[now], panel.end["steep"])
     state.k_rate[now] = np.abs(panel.end["k rate"])
@@ -329,7 +467,7 @@ def _advance(state: _State, panel: _Panel, largest: Float, model: BlockModel) ->
     at_zero = shrinking & (radius < model.linear_radius)
     # A curve ends at zero only if all that is left of it shrinks there. One that comes close to it
     # goes on along what grows, however small that has become.
-    left = state.y[now] != 0
+    left = (signs != 0) | (state.values[now] != 0)
     at_zero &= ~(left & (state.side[now, None] * model.eigenvalues >= 0)).any(axis=1)
     state.levelled[now] = levelled & ~at_zero
     state.reached_zero[now] = at_zero
@@ -337,23 +475,33 @@ def _advance(state: _State, panel: _Panel, largest: Float, model: BlockModel) ->
     state.active = now[~done]
 
 
-def _retire(model: BlockModel, state: _State, curves: NDArray[np.intp]) -> None:
+def _retire(
+    model: BlockModel, state: _State, curves: NDArray[np.intp], blurred: bool = False
+) -> None:
     """End the table of curves that cannot be continued; at a critical point k has levelled off."""
-    z = state.radius[curves, None] * state.y[curves]
+    z = state.blocks(curves)
     with np.errstate(all="ignore"):
         near = model.critical_distances(z, state.side[curves])
         state.cut_short[curves] = ~(model.rounding(z) >= ROUNDING_ENDS_TABLES)
+    state.cut_short[curves] |= blurred
+    state.blurred[curves] = blurred
     steady = state.k_rate[curves] <= STEADY * np.abs(state.k[curves])
     state.levelled[curves] = (near < CRITICAL_DISTANCE) | steady
     state.active = np.setdiff1d(state.active, curves)
 
 
-def _tails_of_components(series: Float, values: Float) -> Float:
-    """The same of each component's velocity, relative to that or to the component; the largest."""
-    size = np.abs(values).max(axis=(0, 1))
-    each = np.maximum(np.abs(series).max(axis=1), np.abs(values).max(axis=1))
-    last = np.abs(series[:, -2:]).max(axis=1)
-    return np.asarray((last / np.maximum(each, SMALLEST_COMPONENT * size)).max(axis=0))
+def _tails_of_components(
+    series: Float, values: Float, signs: Float, exact: NDArray[np.bool_]
+) -> Float:
+    """The same of each exact component's velocity, relative to that or to the component.
+
+    Of a logarithm, relative to itself, or to one: a component's change by a factor.
+    """
+    own = np.maximum(np.where(signs != 0, 1.0, 0.0), np.abs(values).max(axis=1))
+    size = component_sizes(values, signs).max(axis=0)
+    each = np.maximum(np.abs(series).max(axis=1), own)
+    last = np.abs(series[:, -2:]).max(axis=1) / np.maximum(each, SMALLEST_COMPONENT * size)
+    return np.asarray(np.where(exact, last, 0.0).max(axis=0))
 
 
 def _tail(series: Float) -> Float:

@@ -3,6 +3,10 @@
 The equations `dy/dτ = d |y| g` (see `tabulated_build`) are collocated at Radau's points, which
 include the end, so that slaved components are damped: by Picard's iteration, or by Newton's method
 where curves level off and are stiff.
+
+Components that keep their sign (`tabulated_planes`) are given by their logarithms, `y_j = ±e^{v_j}`
+and `dv_j/dτ = d |y| g_j r_a/‖∇k‖`, so that none is too small; the others by themselves. Signs are
+zero for the latter.
 """
 
 from functools import cache
@@ -13,8 +17,9 @@ from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
 from limitpoint.mirror.tabulated_model import BlockModel
+from limitpoint.mirror.tabulated_planes import SMALL_COMPONENT, growth_rates
 
-__all__ = ["POINTS", "field_at", "newton", "picard", "rule"]
+__all__ = ["POINTS", "components", "field_at", "newton", "picard", "rule"]
 
 # Twenty points resolve e^{2τ}, the growth of a coefficient, on panels of length 3 to 1e-13.
 POINTS = 20
@@ -49,16 +54,33 @@ def rule() -> tuple[Float, Float, Float]:
     return points, np.asarray(integrals, dtype=np.float64), np.asarray(fit, dtype=np.float64)
 
 
+def components(values: Float, signs: Float) -> Float:
+    """Components y from what is integrated: itself where the sign is zero, or its logarithm."""
+    by_itself = signs != 0
+    return np.where(by_itself, signs * np.exp(np.where(by_itself, values, 0.0)), values)
+
+
 def field_at(
-    model: BlockModel, radius: Float, values: Float, side: Float, held: Float
+    model: BlockModel, radius: Float, values: Float, side: Float, held: Float, signs: Float
 ) -> tuple[Float, Float, Float]:
-    """`dy/dτ`, `|y|` and `‖∇k‖/r_a` at values (p, points, N)."""
+    """Velocities, `|y|` and `‖∇k‖/r_a` at values (p, points, N)."""
     size, points, count = values.shape
     radii = np.broadcast_to(radius, (points, count)).ravel()
-    flat = model.scaled_gradient(radii, values.reshape(size, -1))
-    gradient = flat.reshape(values.shape) * held[:, None]
-    steep, norm = _norm(gradient), _norm(values)
-    return side * norm / steep * gradient, norm, steep
+    y = components(values, signs[:, None])
+    flat = y.reshape(size, -1)
+    gradient = model.scaled_gradient(radii, flat)
+    which = np.flatnonzero((signs != 0).any(axis=1))
+    if len(which):
+        rates = growth_rates(model, radii, flat, gradient, which).reshape(values.shape)
+        gradient = gradient.reshape(values.shape) * held[:, None]
+        by_itself = (signs != 0)[:, None]
+        gradient = np.where(by_itself, rates * y, gradient)
+        moving = np.where(by_itself, rates, gradient)
+    else:
+        gradient = gradient.reshape(values.shape) * held[:, None]
+        moving = gradient
+    steep, norm = _norm(gradient), _norm(y)
+    return side * norm / steep * moving, norm, steep
 
 
 def _norm(vectors: Float) -> Float:
@@ -72,6 +94,7 @@ def picard(
     y: Float,
     side: Float,
     held: Float,
+    signs: Float,
     weights: Float,
     tolerance: Float,
     exact: NDArray[np.bool_],
@@ -79,28 +102,39 @@ def picard(
     """Iterate `y ↦ y_a + ∫ dy/dτ`; values are (p, points, N).
 
     Whether they have settled relative to the block, and each component relative to itself. That is
-    waited for where gradients are exact in their components, for as long as it makes progress.
+    waited for where components are exact (p, N), for as long as it makes progress.
     """
     values = np.repeat(y[:, None], len(weights), axis=1)
     left = np.arange(len(radius))
-    current, at = values, (radius, y, side, held)
+    current, at = values, (radius, y, side, held, signs, exact)
     worst, close = np.full(len(radius), np.inf), np.zeros(len(radius), dtype=bool)
     for step in range(PICARD_STEPS):
-        velocity, _, _ = field_at(model, at[0], current, at[2], at[3])
+        velocity, _, _ = field_at(model, at[0], current, at[2], at[3], at[4])
         new = at[1][:, None] + weights @ velocity
-        changes, sizes = np.abs(new - current).max(axis=1), np.abs(new).max(axis=1)
+        changes, sizes = np.abs(new - current).max(axis=1), component_sizes(new, at[4])
         size = sizes.max(axis=0)
         values[..., left] = new
-        own = (changes / np.maximum(sizes, SMALLEST_COMPONENT * size)).max(axis=0)
+        by_itself = at[4] != 0
+        logs = np.maximum(np.abs(new).max(axis=1), 1.0)
+        own = changes / np.where(by_itself, logs, np.maximum(sizes, SMALLEST_COMPONENT * size))
+        own = np.where(at[5], own, 0.0).max(axis=0)
+        changes = np.where(by_itself, changes * sizes, changes)
         close[left] = changes.max(axis=0) <= tolerance[left] * size
         stuck = (step >= PICARD_GROWTH) & ~(own < 0.5 * worst[left])
         worst[left] = own
         # A curve that is lost is not followed further.
-        waiting = exact[left] & ~(own <= tolerance[left]) & ~stuck
+        waiting = ~(own <= tolerance[left]) & ~stuck
         running = (~close[left] | waiting) & (size < np.inf)
         if running.sum() < 0.75 * len(left):  # fewer: leave the settled ones out
             left, current = left[running], new[..., running]
-            at = (radius[left], y[:, left], side[left], held[:, left])
+            at = (
+                radius[left],
+                y[:, left],
+                side[left],
+                held[:, left],
+                signs[:, left],
+                exact[:, left],
+            )
             if len(left) == 0:
                 break
         else:
@@ -111,12 +145,18 @@ def picard(
     return values, solved, worst <= np.maximum(tolerance, OWN_CONVERGENCE)
 
 
+def component_sizes(values: Float, signs: Float) -> Float:
+    """The largest modulus of every component over the points, (p, N)."""
+    return np.asarray(np.abs(components(values, signs[:, None])).max(axis=1))
+
+
 def newton(
     model: BlockModel,
     radius: Float,
     y: Float,
     side: Float,
     held: Float,
+    signs: Float,
     weights: Float,
     tolerance: Float,
 ) -> tuple[Float, NDArray[np.bool_]]:
@@ -129,10 +169,10 @@ def newton(
     for _ in range(NEWTON_STEPS):
         if len(left) == 0:
             break
-        at, scale = values[..., left], radius[left]
-        velocity, _, steep = field_at(model, scale, at, side[left], held[:, left])
+        at, scale, sign = values[..., left], radius[left], signs[:, left]
+        velocity, _, steep = field_at(model, scale, at, side[left], held[:, left], sign)
         residual = at - y[:, left][:, None] - weights @ velocity
-        jacobian = _jacobian(model, scale, at, velocity, side[left] / steep, held[:, left])
+        jacobian = _jacobian(model, scale, at, velocity, side[left] / steep, held[:, left], sign)
         # Unknowns in the order (component, point), one system per curve.
         system = -np.einsum("ij,pqjn->npiqj", weights, jacobian).reshape(
             len(left), points * size, points * size
@@ -143,21 +183,44 @@ def newton(
         left, at = left[usable], at[..., usable]
         step = np.linalg.solve(system[usable], right[usable])[..., 0].T.reshape(at.shape)
         values[..., left] = at - step
-        done = np.abs(step).max(axis=(0, 1)) <= tolerance[left] * np.abs(at).max(axis=(0, 1))
+        sign = signs[:, left]
+        steps, sizes = np.abs(step).max(axis=1), component_sizes(at, sign)
+        steps = np.where(sign != 0, np.minimum(steps, steps * sizes), steps)
+        done = steps.max(axis=0) <= tolerance[left] * sizes.max(axis=0)
         solved[left[done]] = True
         left = left[~done]
     return values, solved
 
 
 def _jacobian(
-    model: BlockModel, radius: Float, values: Float, velocity: Float, inverse: Float, held: Float
+    model: BlockModel,
+    radius: Float,
+    values: Float,
+    velocity: Float,
+    inverse: Float,
+    held: Float,
+    signs: Float,
 ) -> Float:
-    """Derivative of `dy/dτ` in y, (p, p, points, N): `d g yᵀ/|y| + d |y| (I − ggᵀ)∇²k r_a/‖∇k‖`."""
+    """Derivative of the velocities in the values, (p, p, points, N).
+
+    Of dy/dτ in y it is `d g yᵀ/|y| + d |y| (I − ggᵀ)∇²k r_a/‖∇k‖`. The logarithm of a component
+    that is small is not differentiated: nothing depends on it, and the next step finds it.
+    """
     size, points, count = values.shape
-    flat = (radius * values).reshape(size, -1).T
+    y = components(values, signs[:, None])
+    by_itself = (signs != 0)[:, None]
+    speed = np.where(by_itself, velocity * y, velocity)
+    flat = (radius * y).reshape(size, -1).T
     bend = np.moveaxis(model.hessian(flat), 0, -1).reshape(size, size, points, count)
     bend = bend * held[:, None, None] * held[None, :, None]
-    norm = _norm(values)
-    unit = velocity / norm
+    norm = _norm(y)
+    unit = speed / norm
     bent = bend - unit[:, None] * (unit[:, None] * bend).sum(axis=0)
-    return np.asarray(unit[:, None] * (values / norm) + norm * inverse * bent)
+    result = unit[:, None] * (y / norm) + norm * inverse * bent
+    # v = log|y|: dv' = dy'/y − y' dy/y², dy = y dv.
+    small = by_itself & (np.abs(y) < SMALL_COMPONENT * norm)
+    scale = np.where(by_itself, y, 1.0)
+    result = result * scale[None] / np.where(small, 1.0, scale)[:, None]
+    diagonal = np.einsum("iipn->ipn", result)
+    diagonal -= np.where(by_itself & ~small, velocity, 0.0)
+    return np.asarray(np.where(small[:, None], 0.0, result))

@@ -72,7 +72,7 @@ class BlockCurves:
     @cached_property
     def linear(self) -> LinearStage:
         """The start of the curves."""
-        z = self.blocks @ self.model.basis
+        z, _ = self.model.components(self.blocks)
         size = np.linalg.norm(self.blocks, axis=1, keepdims=True)
         components = np.where(np.abs(z) <= ZERO_COMPONENT * size, 0.0, z)
         stage = LinearStage(
@@ -136,9 +136,14 @@ class BlockCurves:
         self._check_scale(present & ~inside)
         clocks = sides * np.where(self.endless, 0.0, self.exits)
         directions = np.zeros((2 * n, self.model.size))
+        logs = np.full(directions.shape, -np.inf)
         for side in (1, -1):
             rows = np.flatnonzero((sides == side) & present)
             directions[rows] = self.linear.directions_at(columns[rows], clocks[rows], side)
+            rows = rows[np.isfinite(clocks[rows])]
+            logs[rows] = self.linear.log_directions_at(columns[rows], clocks[rows])
+        with np.errstate(divide="ignore"):
+            logs = np.maximum(logs, np.log(np.abs(directions)))
         with np.errstate(under="ignore", over="ignore"):
             size = np.linalg.norm(self.linear.components, axis=1)[columns]
             radius = np.where(inside, self.linear.radius[columns], np.exp(self.log_scale) * size)
@@ -146,13 +151,22 @@ class BlockCurves:
             finite = np.where(np.isfinite(clocks), clocks, 0.0)
             conjugates = np.where(inside, self.linear.conjugates(columns, finite), 0.0)
         conjugates = np.where(np.isfinite(clocks), conjugates, 0.0)
-        held = self._held(np.where(present[:, None], directions, 0.0), radius, present)
-        return Entries(radius, directions, sides, coefs, conjugates, held, present)
+        # A component that underflows is not zero.
+        tiny = np.copysign(np.finfo(np.float64).tiny, self.linear.components[columns])
+        there = np.where(np.isfinite(logs) & (directions == 0), tiny, directions)
+        held = self._held(np.where(present[:, None], there, 0.0), radius, present)
+        keeps = self.model.invariant_planes((held != 0) & present[:, None]) & np.isfinite(logs)
+        signs = np.where(keeps, np.sign(self.linear.components[columns]), 0.0)
+        values = np.where(keeps, logs, directions)
+        errors = self._entry_errors(columns, np.where(keeps, 1.0, np.abs(directions)))
+        return Entries(radius, values, signs, sides, coefs, conjugates, held, present, errors)
 
     def checked(self, panels: Panels) -> Panels:
         """A table with something in it for every curve that moves; else an error says why not."""
         present = ~self.endless & ~np.tile(self.frozen, 2)
-        self._check_beginnings(np.flatnonzero(present & (panels.counts == 0)))
+        empty = np.flatnonzero(present & (panels.counts == 0))
+        self._check_blur(empty[panels.blurred[empty]])
+        self._check_beginnings(empty)
         return panels
 
     @cached_property
@@ -482,6 +496,18 @@ class BlockCurves:
                 "use a scale nearer to 1"
             )
 
+    def _check_blur(self, curves: Index) -> None:
+        """Refuse starts whose components rounding of the Hessian makes."""
+        if len(curves) == 0:
+            return
+        column = int(curves[0]) % len(self.blocks)
+        parts = np.abs(self.linear.components[column]) / np.linalg.norm(self.blocks[column])
+        raise NetworkError(
+            f"the block {self.blocks[column].tolist()} lies so near an eigenvector of ∇²k(0) (its "
+            f"smallest component is {parts[parts > 0].min():.2g} of it) that rounding of ∇²k(0) "
+            "decides where it goes; start it on the eigenvector, or farther from it"
+        )
+
     def _check_beginnings(self, curves: Index) -> None:
         """Refuse starts from which not one panel could be followed."""
         if len(curves) == 0:
@@ -508,6 +534,13 @@ class BlockCurves:
         radii = self.linear.radius[columns]
         quadratic = 0.5 * radii**2 * (directions**2 @ self.model.eigenvalues)
         return np.where(inside, quadratic, outside[columns])
+
+    def _entry_errors(self, columns: Index, sizes: Float) -> Float:
+        """Of the values where the panels begin: components are as wrong there as at the start."""
+        z, errors = self.model.components(self.blocks)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            relative = np.where(self.linear.components != 0, errors / np.abs(z), 0.0)
+        return np.asarray(relative[columns] * sizes)
 
     def _held(self, directions: Float, radius: Float, present: NDArray[np.bool_]) -> Float:
         """Zero for components that are zero and are not pulled away from it, by symmetry.

@@ -121,6 +121,12 @@ class LinearStage:
         fastest = fastest / np.linalg.norm(fastest, axis=1, keepdims=True)
         return np.where(np.isinf(clocks)[:, None], fastest, finite)
 
+    def log_directions_at(self, rows: NDArray[np.intp], clocks: Float) -> Float:
+        """Log-moduli of the components of those at finite clocks: none is too small."""
+        with np.errstate(invalid="ignore"):
+            terms = self.logs[rows] + clocks[:, None] * self.eigenvalues
+        return np.asarray(terms - _log_norm(terms)[:, None])
+
     def signs_and_logs(self, columns: NDArray[np.intp], clocks: Float) -> tuple[Float, Float]:
         """Sign and log-modulus of k at clocks, for the blocks in `columns` (same shape)."""
         rising, falling = self._log_parts(columns, clocks)

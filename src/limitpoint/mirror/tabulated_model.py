@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
+from limitpoint.mirror.tabulated_basis import eigen_components
 
 __all__ = ["BlockModel"]
 
@@ -32,6 +33,9 @@ ZERO_EIGENVALUE = 1e-13
 RADII = np.logspace(-6, -1, 26)
 # Directions in which they are compared.
 DIRECTIONS = 16
+# Roundings of a component of the gradient that is zero, relative to the whole: of the formula, and
+# of the products with the eigenvectors.
+ROUNDING_UNITS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +86,15 @@ class BlockModel:
             hessian=lambda z: np.einsum("ai,nab,bj->nij", basis, hessian(z @ basis.T), basis),
         )
 
+    def components(self, blocks: Float) -> tuple[Float, Float]:
+        """Blocks (N, p) in the eigenbasis, and how far rounding of H may put them off.
+
+        Eigenvectors of a rounded H are off by its rounding over the gap between eigenvalues; those
+        of an H of few binary digits, which no rounding has made, are refined to all digits. Equal
+        eigenvalues share their plane, in which any basis will do.
+        """
+        return eigen_components(self.hessian_at_zero, self.eigenvalues, self.basis, blocks)
+
     @property
     def size(self) -> int:
         """Number of parameters of the block."""
@@ -114,6 +127,38 @@ class BlockModel:
             if strength > 0:
                 radius = min(radius, (BELOW_ROUNDING * self._slowest / strength) ** (1 / order))
         return float(radius)
+
+    def invariant_planes(self, free: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Components j for which ∇k does not lead out of `z_j = 0`, for blocks (N, p).
+
+        Only the components that are free are ever other than zero. Judged at random points of the
+        plane, up to the rounding of the gradient: k is analytic, so what holds there holds on all
+        of it.
+        """
+        patterns, which = np.unique(free, axis=0, return_inverse=True)
+        return np.array([self._invariant(pattern) for pattern in patterns])[which.reshape(-1)]
+
+    def _invariant(self, free: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        key = free.tobytes()
+        if key not in self._invariants:
+            rng = np.random.default_rng(0)
+            points = rng.standard_normal((2 * DIRECTIONS, self.size)) * free
+            points *= self.nonlinear_length * np.repeat([0.1, 0.5], DIRECTIONS)[:, None]
+            keeps = free.copy()
+            for j in np.flatnonzero(free):
+                plane = points.copy()
+                plane[:, j] = 0.0
+                with np.errstate(all="ignore"):
+                    gradient = self.gradient(plane)
+                    size = np.linalg.norm(gradient, axis=1)
+                    noise = max(ROUNDING_UNITS * EPS, 4 * self.noise) * size
+                    keeps[j] = bool((np.abs(gradient[:, j]) <= noise).all())
+            self._invariants[key] = keeps
+        return self._invariants[key]
+
+    @cached_property
+    def _invariants(self) -> dict[bytes, NDArray[np.bool_]]:
+        return {}
 
     @property
     def taylor_radius(self) -> float:

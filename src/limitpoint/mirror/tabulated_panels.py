@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
-from limitpoint.mirror.tabulated_collocation import POINTS
+from limitpoint.mirror.tabulated_collocation import POINTS, components
 
 __all__ = ["Panels"]
 
@@ -37,6 +37,7 @@ class Panels:
     reached_zero: NDArray[np.bool_]
     smallest_gradient: Float
     cut_short: NDArray[np.bool_]
+    blurred: NDArray[np.bool_]
 
     def part(self, curves: slice) -> "Panels":
         """The table of some of the curves; they share what is in it."""
@@ -51,6 +52,7 @@ class Panels:
             reached_zero=self.reached_zero[curves],
             smallest_gradient=self.smallest_gradient[curves],
             cut_short=self.cut_short[curves],
+            blurred=self.blurred[curves],
         )
 
     @cached_property
@@ -127,7 +129,9 @@ class Panels:
     def blocks(self, rows: NDArray[np.intp], plus_one: Float) -> Float:
         """φ in the eigenbasis."""
         change = plus_one[..., None] * _clenshaw(self.polynomials["y"], rows, plus_one)
-        return np.asarray(self.start["radius"][rows][..., None] * (self.start["y"][rows] + change))
+        values, signs = self.start["y"][rows] + change, self.start["signs"][rows]
+        with np.errstate(under="ignore"):
+            return np.asarray(self.start["radius"][rows][..., None] * components(values, signs))
 
     def _compute_end_slopes(self, name: str) -> tuple[Float, Float]:
         curves = np.arange(self.rows.shape[1])

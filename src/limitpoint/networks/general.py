@@ -306,17 +306,13 @@ def _limit_curves(limit: TabulatedMap) -> tuple[Condition, ...]:
         f"coefficient {i} is at most {upper[i]:.6g}" for i in np.flatnonzero(upper < np.inf)
     ]
     reach = float(np.minimum(np.abs(lower), np.abs(upper)).min())
-    below, above = limit.known
-    ended = [f"coefficient {i} is known down to {below[i]:.6g}" for i in _finite(below)]
-    ended += [f"coefficient {i} is known up to {above[i]:.6g}" for i in _finite(above)]
+    ended = limit.unknown
     return (
         Condition(
             name="k is analytic along the curves",
             holds=not ended,
             margin=None,
-            detail="; ".join(ended) + ", where it is not smooth, or not finite"
-            if ended
-            else "every curve can be followed",
+            detail="; ".join(ended) or "every curve can be followed",
         ),
         Condition(
             name="the curves meet no critical point but zero",
@@ -334,10 +330,6 @@ def _limit_curves(limit: TabulatedMap) -> tuple[Condition, ...]:
             or "no coefficient is bounded" + (", as far as it is known" if ended else ""),
         ),
     )
-
-
-def _finite(values: Float) -> NDArray[np.intp]:
-    return np.flatnonzero(np.isfinite(values))
 
 
 def _check_function(function: Callable[..., Any], size: int, name: str) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
+from limitpoint.errors import NetworkError
 from limitpoint.linalg import EPS
 from limitpoint.mirror import CurveMap, MirrorMap, as_curve, in_units
 from limitpoint.problem import Problem
@@ -127,6 +128,7 @@ class _Solver:
         certificates = certify_mirror_limits(
             self._data, together, answers.coefs * self._alike.counts, answers.clocks
         )
+        _check_ends(mirror, all(certificate.ok for certificate in certificates))
         return [
             Limit(
                 coef=answers.coefs[k],
@@ -143,6 +145,17 @@ class _Solver:
             )
             for k, certificate in enumerate(certificates)
         ]
+
+
+def _check_ends(mirror: MirrorMap, certified: bool) -> None:
+    """Refuse limits that may lie beyond what is known of the curves."""
+    if certified or not isinstance(mirror, CurveMap) or not mirror.unknown:
+        return
+    raise NetworkError(
+        "the limit cannot be found where the curves of the coefficients are known: "
+        + "; ".join(mirror.unknown)
+        + ". Use a k that is smooth there, a start that is farther from the eigenvectors of k's "
+        "Hessian at zero, or a larger scale"
 
 
 def _blur(mirror: MirrorMap, data: Constraint, found: DualSolution) -> float:
