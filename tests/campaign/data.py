@@ -10,6 +10,7 @@ DECADES = 8
 # their products are exact in float64; their units are then powers of two.
 PLACES = 64
 KINDS = {"wide": 0.55, "tall": 0.1, "redundant": 0.1, "repeated": 0.12, "least squares": 0.13}
+REPEATED_EXACTLY = 0.7
 ZEROS = 0.25  # the share of problems with zeros in X …
 ZERO = 0.4  # … and of the entries that are zero there
 
@@ -56,6 +57,9 @@ def draw_data(rng, *, decades=DECADES, columns=True, signs=None, outputs=None, f
         weights = _rounded(rng.standard_normal(m))
         X, y = np.vstack([X, weights @ X]), np.concatenate([y, [weights @ y]])
     if kind == "repeated":
+        # Other units than powers of two round the two rows apart: their rank is then hidden.
+        exact = rng.random() < REPEATED_EXACTLY
+        kind = kind if exact else "hidden rank"
         X, y = np.vstack([X, X[:1]]), np.concatenate([y, _rounded(rng.standard_normal(1) + y[:1])])
     rows = _units(rng, len(X), decades, exact)
     across = _units(rng, n, decades if columns else 0, exact)

@@ -16,10 +16,12 @@ SCALES = (-12.0, 12.0)
 DECADES = 2.0
 AT_ONCE = 20  # problems of a family drawn in one go
 MOST = 50  # goes without a certified limit in all of them before a family is given up
-HEAD = f"{'family':<19}{'drawn':>7}{'fitted':>8}{'missed':>9}{'scale':>9}{'misses':>8}{'defect':>8}"
+HEAD = f"{'family':<18}{'drawn':>7}{'fitted':>8}{'missed':>9}{'scale':>9}{'misses':>8}{'defect':>8}"
 LEGEND = """\
-fitted  certified as a fit;  missed: worst |x_j'b - y_j| / |y_j| of these, at that scale
-misses  those that miss a row by more than 1e-6 of |y_j|;  defect: exceptions without a reason"""
+fitted  certified as a fit
+missed  worst |x_j'b - y_j| / |y_j| of these, and the scale at which
+misses  those that miss a row by more than 1e-6 of |y_j|
+defect  exceptions that do not name their reason"""
 
 
 def add_arguments(parser):
@@ -82,6 +84,6 @@ def row(name, found):
     worst = max(fitted, key=lambda fit: fit.missed, default=None)
     figures = f"{worst.missed:>9.1e}{worst.scale:>9.1e}" if worst else f"{'-':>9}{'-':>9}"
     return (
-        f"{name:<19}{len(found):>7}{len(fitted):>8}{figures}"
+        f"{name:<18}{len(found):>7}{len(fitted):>8}{figures}"
         f"{sum(fit.misses for fit in found):>8}{sum(bool(fit.defect) for fit in found):>8}"
     )

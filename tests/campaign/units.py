@@ -15,12 +15,14 @@ HEAD = (
     f"{'stat.':>6}{'ref.':>6}{'def.':>6}"
 )
 LEGEND = """\
-cert.   certified limits;  well: the same of data whose condition number is below
-        1e6 once equilibrated, where float64 can hold a unique limit that fits
-error   worst |x_ji d_i| / (|x_j|'|b| + |y_j|) of the certified, b exact, d the error
+cert.   certified limits
+well    the same among data whose condition number is below 1e6 once equilibrated,
+        where the limit is unique and float64 holds it well enough to fit
+error   worst |x_ji d_i| / (|x_j|'|b| + |y_j|) of the certified, d the error of b
 missed  worst |x_j'b - y_j| / |y_j| of those that are said to fit
 stat.   said to fit where nothing fits, or the reverse, or unique where it is not
-ref.    errors that name their reason;  def.: other exceptions, which are defects"""
+ref.    errors that name their reason
+def.    other exceptions, which are defects"""
 
 
 def add_arguments(parser):

@@ -87,7 +87,14 @@ def best_fit_of(columns, sides, target):
     free = [c for c, side in zip(columns, sides, strict=True) if side == 0]
     signed = [[side * a for a in c] for c, side in zip(columns, sides, strict=True) if side]
     signed = [c for c in signed if any(c)]
-    return constrained_fit(free, signed, target) if signed else best_fit(free, target)
+    fit = constrained_fit(free, signed, target) if signed else best_fit(free, target)
+    left = [a - b for a, b in zip(target, fit, strict=True)]
+    # What no coefficient can improve is best, the problem being convex; that the fit itself can be
+    # reached is seen when it is solved for.
+    improved = any(dot(c, left) for c in free) or any(dot(c, left) > 0 for c in signed)
+    if improved or dot(fit, left):
+        raise NotSolved("the best fit is none")
+    return fit
 
 
 def _alive(columns, sides, target, fit):
