@@ -147,7 +147,11 @@ def test_targets_near_the_rounding_of_cancelling_terms(network, size):
     problem_of = lp.Regression(X, [size])
     problem = lp.Problem(network, lp.Init.random(network, problem_of, 1.0, seed=1), problem_of)
     if size >= 1e-11:
-        assert lp.verify(problem).passed
+        # Where rounding of the terms is above a millionth of the target nothing is certified.
+        verdict = lp.verify(problem)
+        hidden = verdict.limit.status is lp.Status.DATA_HIDDEN
+        assert verdict.outcome is (lp.Outcome.INCONCLUSIVE if hidden else lp.Outcome.PASSED)
+        assert hidden <= (size < 1e-8)
     else:
         with pytest.raises(lp.errors.ScaleNotRepresentable, match="below the rounding"):
             lp.verify(problem)

@@ -148,6 +148,10 @@ class _CurveInUnits(CurveMap):
         return self.inner.is_scale_free
 
     @property
+    def unknown(self) -> tuple[str, ...]:
+        return self.inner.unknown
+
+    @property
     def poles(self) -> tuple[Float, Float]:
         below, above = self.inner.poles
         return below * self.clock_factors, above * self.clock_factors

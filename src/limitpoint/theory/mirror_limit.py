@@ -156,6 +156,7 @@ def _check_ends(mirror: MirrorMap, certified: bool) -> None:
         + "; ".join(mirror.unknown)
         + ". Use a k that is smooth there, a start that is farther from the eigenvectors of k's "
         "Hessian at zero, or a larger scale"
+    )
 
 
 def _blur(mirror: MirrorMap, data: Constraint, found: DualSolution) -> float:

@@ -20,7 +20,7 @@ Each row and each column is judged by itself, so that no unit can hide an error:
   added up there, to first order (see the module `error_bound`).
 
 All but the last are compared with one tolerance; of the error bound, a tenth of the promised 1e-6
-is asked (`Certificate.allowed`). Residuals of an answer as good as float64 can hold it are a few EPS
+is asked (`Certificate.allowed`). Residuals of an answer as good as float64 can hold are a few EPS
 times the condition number of the columns that move, in units in which all contribute alike; the
 tolerance of 1e-9 leaves room for a condition number of a million. It is also far above EPS times
 anything, so that no rounding error passes for a margin: a clock nearer than the tolerance to a
