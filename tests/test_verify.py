@@ -168,7 +168,7 @@ class TestFails:
         assert verdict.outcome is lp.Outcome.INCONCLUSIVE
         assert not verdict.passed
         assert failing(verdict) == ["training: misfit"]
-        assert "stopped" in repr(verdict)
+        assert "open" in repr(verdict)
         assert "reached end" in repr(verdict)
 
     def test_training_whose_invariants_are_lost_to_rounding(self):

@@ -17,7 +17,7 @@ AXES, TURNED = ((1, 0), (0, 1)), ((3, 1), (-1, 3))
 
 
 def regrown(matrix, direction, scale, power=1):
-    """`p²/2 − q²/2 + p^n q²`: q shrinks until p is about ½, then grows the faster the larger p is."""
+    """`p²/2 − q²/2 + p^n q²`: q shrinks until p is about ½, then grows, ever faster."""
     p, q = variables(2)
     norm = sum(x * x for x in matrix[0])
     f = (0.5 / norm) * p * p - (0.5 / norm) * q * q + p**power * q * q

@@ -523,7 +523,7 @@ class TestCertificate:
         constraint = Constraint.of(problem.task.X, problem.task.y)
 
         def residuals(coef=limit.coef, first=limit.layers[0], second=limit.layers[1]):
-            return _certify(problem, constraint, (coef, limit.dual), first, second, 0.1)
+            return _certify(problem, constraint, coef, first, second, 0.1)
 
         return limit, residuals
 

@@ -33,6 +33,7 @@ __all__ = [
     "certify_weighted_least_norm",
     "error_of_least_norm",
     "fit_residuals",
+    "in_row_space",
     "missed_rows",
     "relative",
     "status_of",
@@ -334,7 +335,7 @@ def weights_of(constraint: Constraint, coef: Float) -> Float:
 def _closed_answers(
     constraint: Constraint, mirror: MirrorMap, coefs: Float, clocks: Float
 ) -> _Answers:
-    projected, sums = _in_row_space(constraint, clocks)
+    projected, sums = in_row_space(constraint, clocks)
     point, conjugates = mirror.evaluate(projected), mirror.evaluate(clocks).conjugates
     primal, pairing = mirror.potential(coefs), coefs * clocks
     noise = ROUNDING_UNITS * EPS * sums
@@ -357,7 +358,7 @@ def _curve_answers(
     constraint: Constraint, mirror: MirrorMap, coefs: Float, clocks: Float
 ) -> _Answers:
     assert isinstance(mirror, CurveMap)
-    projected, sums = _in_row_space(constraint, clocks)
+    projected, sums = in_row_space(constraint, clocks)
     reached, primal, slopes = mirror.clocks_potential_and_slopes(coefs)
     noise = ROUNDING_UNITS * EPS * sums
     # What float64 holds as zero may have no clock; beside a pole clocks are near its largest.
@@ -401,7 +402,7 @@ def _gaps(reached: Float, projected: Float, sums: Float) -> Float:
     return np.nan_to_num(gaps, nan=np.inf, posinf=np.inf)
 
 
-def _in_row_space(constraint: Constraint, clocks: Float) -> tuple[Float, Float]:
+def in_row_space(constraint: Constraint, clocks: Float) -> tuple[Float, Float]:
     """Mirror coordinates in the row space of X that agree with these, and what they add up from.
 
     As many columns as X has rank determine ν: those with the smallest mirror coordinates (greedily,
@@ -437,53 +438,45 @@ def certify_weighted_least_norm(
 ) -> Certificate:
     """Check that `coef` minimises `½ Σ β_i²/D_i` among the best fits.
 
-    Feasibility and missed targets, or the normal equations; stationarity: `β = DXᵀν`, relative to
-    what each coefficient contributes; error bound.
+    Feasibility and missed targets, or the normal equations; stationarity: `β/D = Xᵀν`, relative to
+    what is added up; error bound.
     """
-    clocks = constraint.X.T @ dual
-    off = np.abs(coef - (slopes * clocks.T).T)
+    clocks = np.divide(coef, slopes, out=np.zeros_like(coef), where=slopes > 0)
+    sizes = np.abs(clocks) + np.abs(constraint.X).T @ np.abs(dual)
+    off = np.where(slopes > 0, np.abs(clocks - constraint.X.T @ dual), np.abs(coef))
     return Certificate(
         {
             **fit_residuals(constraint, coef),
-            "stationarity": float(_least_norm_off(constraint, coef, off)),
-            ERROR_BOUND: error_of_least_norm(constraint, slopes, coef, dual),
+            "stationarity": _worst(off, sizes),
+            ERROR_BOUND: error_of_least_norm(constraint, slopes, coef),
         }
     )
 
 
-def _least_norm_off(constraint: Constraint, coef: Float, off: Float) -> float:
-    outputs = [(coef, off, constraint)] if coef.ndim == 1 else _by_output(constraint, coef, off)
-    return max(float((weights_of(one, c) * o).max(initial=0.0)) for c, o, one in outputs)
-
-
-def error_of_least_norm(constraint: Constraint, slopes: Float, coef: Float, dual: Float) -> float:
+def error_of_least_norm(constraint: Constraint, slopes: Float, coef: Float) -> float:
     """A bound on the error of `argmin ½ Σ β_i²/D_i`, in what coefficients contribute.
 
     `β = DXᵀν` is linear: nothing of second order is left out.
     """
-    clocks = constraint.X.T @ dual
-    rounding = ROUNDING_UNITS * EPS * (np.abs(constraint.X).T @ np.abs(dual))
-    strayed = np.abs(coef - (slopes * clocks.T).T) + (slopes * rounding.T).T
-    outputs = [(coef, strayed, constraint)]
+    units, seen, worst = constraint.units, constraint.seen, 0.0
+    scaled = np.where(seen, np.maximum(slopes / units**2, TINY), 0.0)
+    clocks = np.divide(coef.T, slopes, out=np.zeros(coef.T.shape), where=slopes > 0)
+    inside, sums = in_row_space(constraint, np.atleast_2d(clocks))
+    outputs = [(coef, constraint)]
     if coef.ndim == 2:
-        outputs = _by_output(constraint, coef, strayed)
-    units, worst = constraint.units, 0.0
-    for one, off, single in outputs:
+        outputs = [(coef[:, k], constraint.output(k)) for k in range(coef.shape[1])]
+    for k, (one, single) in enumerate(outputs):
+        noise = ROUNDING_UNITS * EPS * sums[k]
+        off = slopes * noise + np.abs(one - slopes * inside[k])
+        weights = weights_of(single, one) * units
+        blurred = seen & (weights * off / units > CERTIFICATE_TOLERANCE)
         missed = missed_rows(single, one)
-        scaled = np.where(constraint.seen, np.maximum(slopes / units**2, TINY), 0.0)
-        nothing = np.zeros(len(one), dtype=np.bool_)
+        strayed = np.where(seen & ~blurred, off / units, 0.0)
         bounds = error_bounds(
-            single, scaled, missed, off / units * constraint.seen, nothing, off, np.inf * units
+            single, scaled, missed, strayed, blurred, noise * units, allowed_errors(weights)
         )
-        worst = max(worst, float((weights_of(single, one) * units * bounds).max(initial=0.0)))
+        worst = max(worst, float(np.nan_to_num(weights * bounds, nan=np.inf).max(initial=0.0)))
     return worst
-
-
-def _by_output(
-    constraint: Constraint, coef: Float, off: Float
-) -> list[tuple[Float, Float, Constraint]]:
-    """One column after the other."""
-    return [(coef[:, k], off[:, k], constraint.output(k)) for k in range(coef.shape[1])]
 
 
 def relative(value: float, scale: float) -> float:

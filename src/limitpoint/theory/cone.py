@@ -6,7 +6,7 @@ multipliers: coefficients vanish in every such fit if some ν has `x_iᵀν = 0`
 and `±x_iᵀν > 0`, on their side, for those that do (Farkas).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from limitpoint.arrays import Float
 from limitpoint.linalg import equilibrate
 from limitpoint.mirror import MirrorMap
 from limitpoint.theory.constraint import Constraint
+from limitpoint.theory.exact_signs import ExactSigns, is_small
 
 __all__ = ["Face", "ScaledData"]
 
@@ -30,6 +31,9 @@ HIGHS = {
 AT_BOUND = 100 * PROGRAM_TOLERANCE
 # The active set of the constrained least squares is found to this, relative.
 LEAST_SQUARES_TOLERANCE = 1e-14
+# Rows smaller than this part of the largest: where there are so many samples and features that
+# rational arithmetic is too slow, rounding of the large rows' residuals may hide them.
+GRADED = 1e-6
 # A slope counts as one if it is above this part of the terms that it is added up from.
 PROVED = 1e-9
 
@@ -153,12 +157,12 @@ class Face:
         seen = movable & X.any(axis=0)
         scaled = ScaledData.of(X, y, y)
         if scaled.grown(signs, movable, np.flatnonzero(seen & (signs != 0))) is not None:
-            return cls._grow(X, scaled, signs, movable, movable & (signs == 0) | ~seen, True)
+            return cls._grow(scaled, signs, movable, movable & (signs == 0) | ~seen, True)
         return cls._least_squares(X, y, signs, movable, mirror)
 
     @classmethod
     def _grow(
-        cls, X: Float, scaled: ScaledData, signs: Float, open_: Mask, alive: Mask, fits: bool
+        cls, scaled: ScaledData, signs: Float, open_: Mask, alive: Mask, fits: bool
     ) -> "Face":
         """While some coefficient at zero can leave it, move as many as possible.
 
@@ -183,29 +187,45 @@ class Face:
         cls, X: Float, y: Float, signs: Float, movable: Mask, mirror: MirrorMap
     ) -> "Face":
         """Where no coefficients of these signs fit y: the best fit is unique, its face is not."""
-        # Columns in units of what they contribute; rows are as given, they weigh as they do.
-        units = ScaledData.of(X, y, y).units
-        scale = float(np.abs(X * units).max()) or 1.0
-        low, high = (
-            np.where(movable, mirror.lower, -np.inf),
-            np.where(movable, mirror.upper, np.inf),
-        )
-        found = lsq_linear(
-            X * units / scale,
-            y / (float(np.linalg.norm(y)) or 1.0),
-            bounds=(low / units, high / units),
-            method="bvls",
-            tol=LEAST_SQUARES_TOLERANCE,
-        )
-        free = signs == 0
-        used = movable & (free | (found.x != 0.0))
-        fit = Constraint.of(X * used, y).fit
-        slopes = X.T @ (y - fit)
-        terms = np.abs(X).T @ (np.abs(y) + np.abs(fit))
-        # What is held at zero by a slope that points there stays zero in all best fits.
-        held = ~used & (signs * slopes < -PROVED * terms)
         seen = X.any(axis=0)
-        return cls._grow(X, ScaledData.of(X, fit, fit), signs, movable & ~held, used | ~seen, False)
+        if is_small(X):
+            exact = ExactSigns.of(X[:, seen], y, signs[seen])
+            used, held = np.zeros(len(signs), np.bool_), np.zeros(len(signs), np.bool_)
+            used[seen], held[seen] = exact.used, exact.held
+            used |= movable & (signs == 0)
+            fit = Constraint.of(X * used, y).fit
+            hidden = False
+        else:
+            used, held, fit, hidden = _by_floats(X, y, signs, movable, mirror)
+        face = cls._grow(ScaledData.of(X, fit, fit), signs, movable & ~held, used | ~seen, False)
+        return replace(face, unproved=np.inf) if hidden else face
+
+
+def _by_floats(
+    X: Float, y: Float, signs: Float, movable: Mask, mirror: MirrorMap
+) -> tuple[Mask, Mask, Float, bool]:
+    """What is used and what is held at zero, the fit, and whether rounding hides some slope.
+
+    Columns in units of what they contribute; rows are as given, they weigh as they do.
+    """
+    units = ScaledData.of(X, y, y).units
+    scale = float(np.abs(X * units).max()) or 1.0
+    low, high = np.where(movable, mirror.lower, -np.inf), np.where(movable, mirror.upper, np.inf)
+    found = lsq_linear(
+        X * units / scale,
+        y / (float(np.linalg.norm(y)) or 1.0),
+        bounds=(low / units, high / units),
+        method="bvls",
+        tol=LEAST_SQUARES_TOLERANCE,
+    )
+    used = movable & ((signs == 0) | (found.x != 0.0))
+    fit = Constraint.of(X * used, y).fit
+    slopes = X.T @ (y - fit)
+    # What is held at zero by a slope that points there stays zero in all best fits.
+    held = ~used & (signs * slopes < -PROVED * (np.abs(X).T @ (np.abs(y) + np.abs(fit))))
+    sizes = np.abs(X).max(axis=1, initial=0.0)
+    sizes = sizes[sizes > 0]
+    return used, held, fit, bool(sizes.size and sizes.min() < GRADED * sizes.max())
 
 
 def _unproved(

@@ -12,6 +12,7 @@ from limitpoint.theory.certificate import (
     Certificate,
     allowed_errors,
     fit_residuals,
+    in_row_space,
     missed_rows,
     relative,
     weights_of,
@@ -24,24 +25,24 @@ __all__ = ["certify_radial_limit"]
 
 
 def certify_radial_limit(
-    constraint: Constraint, radial: RadialMap, coef: Float, clocks: Float, dual: Float
+    constraint: Constraint, radial: RadialMap, coef: Float, clocks: Float
 ) -> Certificate:
     """Check that `coef` minimises `V(β) = Φ*(β) − βᵀz(0)` among the best fits of the data.
 
     The conditions, with z the inverse of the map at β and ξ the mirror coordinates:
 
     - feasibility and missed targets, or the normal equations, as for every limit;
-    - stationarity: `z − z(0) = ξ` and `ξ = Xᵀν`, coefficient by coefficient relative to
-      `|z_i| + |z_i(0)| + |x_i|ᵀ|ν|`;
+    - stationarity: `z − z(0) = ξ` with ξ in the row space of X, coefficient by coefficient relative
+      to `|z_i| + |z_i(0)|` and what ξ_i is added up from;
     - duality gap: `Φ*(β) + Φ(z(0) + ξ) − βᵀ(z(0) + ξ) = 0`, relative to the sum of the terms;
     - error bound.
     """
     start = radial.start
     reached, z = start + clocks, radial.inverse(coef)
-    sums = np.abs(start) + np.abs(constraint.X).T @ np.abs(dual)
+    inside, terms = (row[0] for row in in_row_space(constraint, clocks[None]))
+    sums = np.abs(start) + terms
     sizes = np.abs(z) + sums
-    off = np.maximum(np.abs(z - reached), np.abs(clocks - constraint.X.T @ dual))
-    off = np.where(constraint.seen, off, np.abs(z - start))
+    off = np.where(constraint.seen, np.abs(z - (start + inside)), np.abs(z - start))
     conjugate = radial.conjugate(float(reached @ reached))
     primal = float(coef @ z) - radial.conjugate(float(z @ z))
     pairing = float(coef @ reached)

@@ -131,7 +131,7 @@ def _limit_of(problem: Problem, theorem: Theorem) -> Limit:
     constraint = Constraint.of(task.X, task.y)
     coef, dual = LeastNorm(constraint, np.ones(task.n_features)).solve(constraint.fit)
     first, second = _layers(problem, coef, gamma)
-    certificate = _certify(problem, constraint, (coef, dual), first, second, gamma)
+    certificate = _certify(problem, constraint, coef, first, second, gamma)
     return limit_at(
         coef,
         theorem,
@@ -176,7 +176,7 @@ def _potential(first: Float, second: Float, gamma: float) -> float:
 def _certify(
     problem: Problem,
     constraint: Constraint,
-    answer: tuple[Float, Float],
+    coef: Float,
     first: Float,
     second: Float,
     gamma: float,
@@ -189,7 +189,7 @@ def _certify(
     - stationarity: `W₂ = W₁ᵀα` with α in the row space of X, relative to `‖W₂‖`. The other half of
       it, `W₁ − 2γ(W₁W₁ᵀ)⁻¹W₁ = αW₂ᵀ`, is W₁ᵀ's pre-image of the conserved quantities.
     """
-    (coef, dual), columns = answer, second.reshape(len(second), -1)
+    columns = second.reshape(len(second), -1)
     rows = problem.init.direction[0] / _row_norm(problem)
     one, two = float(np.linalg.norm(first)), float(np.linalg.norm(second))
     apart = float(np.linalg.norm(first @ columns - coef.reshape(len(coef), -1)))
@@ -200,7 +200,7 @@ def _certify(
     return Certificate(
         {
             **fit_residuals(constraint, coef),
-            ERROR_BOUND: error_of_least_norm(constraint, np.ones(len(coef)), coef, dual),
+            ERROR_BOUND: error_of_least_norm(constraint, np.ones(len(coef)), coef),
             "product of the layers": relative(apart, one * two),
             "conserved quantities": relative(float(np.linalg.norm(kept)), one**2),
             "stationarity": relative(off, two),
