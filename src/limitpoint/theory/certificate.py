@@ -402,17 +402,20 @@ def _gaps(reached: Float, projected: Float, sums: Float) -> Float:
     return np.nan_to_num(gaps, nan=np.inf, posinf=np.inf)
 
 
-def in_row_space(constraint: Constraint, clocks: Float) -> tuple[Float, Float]:
+def in_row_space(
+    constraint: Constraint, clocks: Float, terms: Float | float = 0.0
+) -> tuple[Float, Float]:
     """Mirror coordinates in the row space of X that agree with these, and what they add up from.
 
     As many columns as X has rank determine ν: those with the smallest mirror coordinates (greedily,
     by pivoted QR of the columns divided by them), so that no term of the sums exceeds, but for the
-    moderate factors of pivoting, the sum itself.
+    moderate factors of pivoting, the sum itself. `terms` are the sizes of what the given ones were
+    added up from, where that is more than themselves.
     """
     rows, units = constraint.rows, constraint.units
     inside, sums = np.zeros_like(clocks), np.zeros_like(clocks)
     for k, given in enumerate(clocks * units):
-        sizes = np.abs(given)
+        sizes = np.maximum(np.abs(given), terms * units)
         largest = float(sizes.max(initial=0.0))
         if not 0.0 < largest < np.inf or not len(rows):
             inside[k] = np.where(np.isfinite(given), 0.0, np.nan)
@@ -433,21 +436,19 @@ def in_row_space(constraint: Constraint, clocks: Float) -> tuple[Float, Float]:
     return inside, sums
 
 
-def certify_weighted_least_norm(
-    constraint: Constraint, slopes: Float, coef: Float, dual: Float
-) -> Certificate:
+def certify_weighted_least_norm(constraint: Constraint, slopes: Float, coef: Float) -> Certificate:
     """Check that `coef` minimises `½ Σ β_i²/D_i` among the best fits.
 
-    Feasibility and missed targets, or the normal equations; stationarity: `β/D = Xᵀν`, relative to
-    what is added up; error bound.
+    Feasibility and missed targets, or the normal equations; stationarity: `β/D` in the row
+    space of X, relative to what is added up; error bound.
     """
     clocks = np.divide(coef, slopes, out=np.zeros_like(coef), where=slopes > 0)
-    sizes = np.abs(clocks) + np.abs(constraint.X).T @ np.abs(dual)
-    off = np.where(slopes > 0, np.abs(clocks - constraint.X.T @ dual), np.abs(coef))
+    inside, sums = (row[0] for row in in_row_space(constraint, clocks[None]))
+    off = np.where(slopes > 0, np.abs(clocks - inside), np.abs(coef))
     return Certificate(
         {
             **fit_residuals(constraint, coef),
-            "stationarity": _worst(off, sizes),
+            "stationarity": _worst(off, np.abs(clocks) + sums),
             ERROR_BOUND: error_of_least_norm(constraint, slopes, coef),
         }
     )

@@ -48,7 +48,7 @@ def _limit(problem: Problem) -> Limit:
     constraint = Constraint.of(task.X * (slopes > 0), task.y)
     coef, dual = LeastNorm(constraint, slopes).solve(constraint.fit)
     clocks = constraint.X.T @ dual
-    certificate = certify_weighted_least_norm(constraint, slopes, coef, dual)
+    certificate = certify_weighted_least_norm(constraint, slopes, coef)
     with np.errstate(divide="ignore"):
         logs = np.log(np.abs(coef))
     return Limit(

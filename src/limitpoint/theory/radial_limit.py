@@ -71,8 +71,8 @@ def radial_limit(task: Regression, radial: RadialMap, theorem: Theorem) -> Limit
     # With no multiplier left, z has followed β to zero.
     inverse = 1.0 / multiplier if multiplier > 0 else 0.0
     dual = inverse * found.least_dual - found.kept_dual
-    clocks = inverse * found.least - (radial.start - found.kept)
-    certificate = certify_radial_limit(found.constraint, radial, coef, clocks)
+    clocks = _clocks(found, radial.start, inverse, dual)
+    certificate = certify_radial_limit(found.constraint, radial, coef, clocks, dual)
     return limit_at(
         coef,
         theorem,
@@ -83,6 +83,14 @@ def radial_limit(task: Regression, radial: RadialMap, theorem: Theorem) -> Limit
         status=status_of(certificate, found.constraint, coef),
         iterations=iterations,
     )
+
+
+def _clocks(found: NullSpace, start: Float, inverse: float, dual: Float) -> Float:
+    """`z − z(0) = Xᵀν`, of both forms the one that is added up from less."""
+    by_layers = inverse * found.least - (start - found.kept)
+    X = found.constraint.X
+    smaller = np.abs(X).T @ np.abs(dual) < np.abs(inverse * found.least) + np.abs(start)
+    return np.where(smaller & found.constraint.seen, X.T @ dual, by_layers)
 
 
 def _square(vector: Float) -> float:

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from limitpoint.arrays import MOST_AXES, Float, as_float_array, as_whole_number, shown
 from limitpoint.errors import DataError
+from limitpoint.linalg import Equilibrated
 from limitpoint.status import Status
 from limitpoint.theory.basis_pursuit.certificate import Examination, examine
 from limitpoint.theory.basis_pursuit.design import Design, Matrix, as_design
@@ -147,8 +148,10 @@ def _result(
             status = Status.NOT_CERTIFIED
         elif record.degenerate[-1] or found.is_ambiguous:
             status = Status.DEGENERATE
+        elif found.is_fitted:
+            status = Status.CONVERGED
         else:
-            status = Status.CONVERGED if found.is_fitted else Status.LEAST_SQUARES
+            status = Status.LEAST_SQUARES if _has_exact_rank(problem[0]) else Status.RANK_HIDDEN
     return SaddlePath(
         times=np.array(record.times),
         losses=np.array(record.losses),
@@ -162,6 +165,12 @@ def _result(
         sample_duals=sample_duals,
         _problem=problem,
     )
+
+
+def _has_exact_rank(design: Design) -> bool:
+    """Whether y is out of reach exactly, and not only because rounding hides the rank of X."""
+    data = design.data
+    return not isinstance(data, np.ndarray) or Equilibrated.of(data).rank_is_exact
 
 
 def _checked_target(y: ArrayLike, m: int) -> Float:
