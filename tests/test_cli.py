@@ -292,27 +292,29 @@ def test_plots_are_written_under_the_name_that_is_reported(limitpoint):
         assert status == 2
 
 
-# ---------------------------------------------------------------- exit status 1
+# ---------------------------------------------------------------- exit status 1 and 3
 
 
-def test_a_failed_verdict_exits_with_one(limitpoint):
+def test_an_inconclusive_verdict_exits_with_three(limitpoint):
+    """Training that has not ended disagrees with nothing."""
     status, out, _ = limitpoint(
         "verify", "problem.toml", "--learning-rate", "1e-3", "--steps", "10", "--json"
     )
-    assert status == 1
+    assert status == 3
     found = strict_json(out)
     assert found["passed"] is False
+    assert found["outcome"] == "INCONCLUSIVE"
     failed = {check["name"] for check in found["checks"] if not check["passed"]}
     assert "training: misfit" in failed
 
 
-def test_a_failed_verdict_still_prints_and_plots(limitpoint):
+def test_an_inconclusive_verdict_still_prints_and_plots(limitpoint):
     status, out, _ = limitpoint(
         *("verify", "problem.toml", "--learning-rate", "1e-3", "--steps", "10"),
         *("--plot", "figure.png"),
     )
-    assert status == 1
-    assert "FAILED" in out
+    assert status == 3
+    assert "INCONCLUSIVE" in out
     assert Path("figure.png").exists()
 
 
@@ -322,7 +324,7 @@ def test_a_verdict_on_training_that_diverged(limitpoint):
         *("--plot", "figure.png"),
     )
     assert status == 1
-    strict_json(out)
+    assert strict_json(out)["outcome"] == "FAILED"
 
 
 # ---------------------------------------------------------------- exit status 2

@@ -1,6 +1,7 @@
 """Plateaus of the exact flow against saddles: agreement, and that disagreement is noticed."""
 
 import dataclasses
+import functools
 import importlib
 
 import jax.numpy as jnp
@@ -10,12 +11,21 @@ from tests.theory.problems import diagonal_problem, gaussian_problem
 
 import limitpoint as lp
 from limitpoint.plateaus import RESOLVED, compare_plateaus
+from limitpoint.sensitivity import sensitivity_of
 
-# The module, to replace what it imported.
+# The modules, to replace what they imported.
+VERIFY_MODULE = importlib.import_module("limitpoint.verify")
 PLATEAUS_MODULE = importlib.import_module("limitpoint.plateaus")
 LOG_1E_MINUS_1000 = -2302.6
 # Here the lags, which are times of order one to a hundred, are less than a percent of log(1/s).
 TINIEST = -1e5
+
+
+@functools.cache
+def evidence_of(seed):
+    problem = gaussian_problem(4, 10, seed, dense=True, log_scale=TINIEST)
+    limit = lp.predict(problem)
+    return VERIFY_MODULE.independent_evidence(problem, limit, sensitivity_of(problem, limit))
 
 
 def failing(verdict):
@@ -84,7 +94,9 @@ class TestAgreement:
         assert plateaus
         assert disagreements(plateaus) == []
 
-    @pytest.mark.parametrize("seed", range(8))
+    @pytest.mark.parametrize(
+        "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))]
+    )
     def test_verdicts_at_tiny_scales_include_the_saddles_and_pass(self, seed):
         problem = gaussian_problem(4, 10, 100 + seed, dense=True, log_scale=LOG_1E_MINUS_1000)
         verdict = lp.verify(problem)
@@ -175,7 +187,7 @@ class TestUnresolved:
         assert compare_plateaus(problem) == ((), 0)
         verdict = lp.verify(problem)
         assert verdict.passed
-        assert verdict.notes == ()
+        assert not any("plateaus" in note for note in verdict.notes)
 
     def test_zero_targets_have_no_saddles(self):
         problem = diagonal_problem([[1.0, 2.0]], [0.0], [1.0, 1.0], [0.0, 0.0], log_scale=-500.0)
@@ -204,8 +216,12 @@ class TestDisagreement:
     """A comparison that cannot fail certifies nothing."""
 
     @pytest.fixture(params=[100, 101, 102])
-    def problem(self, request):
-        return gaussian_problem(4, 10, request.param, dense=True, log_scale=TINIEST)
+    def problem(self, request, monkeypatch):
+        """With the flows that do not meet the saddles run once."""
+        problem = gaussian_problem(4, 10, request.param, dense=True, log_scale=TINIEST)
+        evidence = evidence_of(request.param)
+        monkeypatch.setattr(VERIFY_MODULE, "independent_evidence", lambda *given: evidence)
+        return problem
 
     def follow_wrongly(self, monkeypatch, change):
         def saddles(problem):

@@ -28,7 +28,7 @@ from limitpoint.networks import General
 from limitpoint.problem import Problem
 from limitpoint.theory import Reduction
 
-__all__ = ["KEPT", "StartErrors", "at_log_scale", "is_startable"]
+__all__ = ["KEPT", "StartErrors", "at_log_scale"]
 
 # Conserved differences of squares are kept to this part of the largest square of the layers: some
 # hundred roundings. (An integrator that is linear in the state does to a difference of layers what
@@ -74,6 +74,10 @@ class StartErrors:
             return None
         return cls(problem, is_turned=True)
 
+    def at_log_scale(self, log_scale: float) -> "StartErrors":
+        """The same at another scale."""
+        return StartErrors(at_log_scale(self.problem, log_scale), self.is_turned)
+
     def moves(self, coef: Float, error: float, drifts: Float | float) -> Float:
         """By how much each coefficient of the limit `coef` moves, to first order.
 
@@ -106,13 +110,15 @@ class StartErrors:
         that has grown, and stays, they decide nothing more.
         """
         network, init = self.problem.network, self.problem.init
-        if isinstance(network, General) or (self.is_turned and network.degree == 2):
-            return True
-        own = own_parameters(network, init.direction, np.inf)
-        assert own is not None, "every other network with a mirror map"
-        if isinstance(own, SumsOfPowers) and self.is_turned:
-            return True
-        squares = (np.exp(init.log_scale) * own.start) ** 2
+        if isinstance(network, General):
+            start = np.linalg.norm(init.direction[0], axis=1)[None]
+        else:
+            own = own_parameters(network, init.direction, np.inf)
+            assert own is not None, "every other network with a mirror map"
+            if isinstance(own, SumsOfPowers) and self.is_turned:
+                return True  # each of them to a relative error of its own
+            start = own.start
+        squares = (np.exp(init.log_scale) * start) ** 2
         nearest = np.where(squares > 0, squares, np.inf).min(axis=0)
         grown = np.abs(coef) ** (2 / network.degree) > GROWN * squares.max(axis=0)
         lost = np.broadcast_to(drifts, coef.shape) > LARGEST_LOST * nearest
@@ -129,15 +135,25 @@ class StartErrors:
         return KEPT * largest
 
     def is_representable(self, coef: Float) -> bool:
-        """Whether float64 holds the start, and what decays while the rest grows."""
-        if not is_startable(self.problem):
+        """Whether float64 holds the start, and what decays while the rest grows.
+
+        Of a general network what decays is driven by the rest too, and not told from that below
+        the rounding of the latter.
+        """
+        init, largest = self.problem.init, float(np.abs(coef).max(initial=0.0))
+        try:
+            layers = init.layers
+        except LimitpointError:
             return False
-        if self.problem.network.degree != 2 or isinstance(self.problem.network, General):
+        if isinstance(self.problem.network, General):
+            sizes = (layers[0] ** 2).sum(axis=1)
+            return bool(np.where(sizes > 0, sizes, np.inf).min() > KEPT * largest)
+        if self.problem.network.degree != 2:
             return True
-        own = own_parameters(self.problem.network, self.problem.init.layers, np.inf)
+        own = own_parameters(self.problem.network, layers, np.inf)
         assert own is not None, "two layers, or powers"
         start = np.abs(own.start)
-        grown = np.sqrt(2 * np.abs(coef).max(initial=0.0)) + start.max()
+        grown = np.sqrt(2 * largest) + start.max()
         smallest = float(np.where(start > 0, start, np.inf).min())
         return bool(smallest * smallest / grown > SMALLEST)
 
@@ -201,14 +217,6 @@ def _general_times(problem: Problem) -> Float:
     both = np.stack([times.t_plus, times.t_minus])
     longest: Float = np.max(np.where(np.isfinite(both), both, 0.0), axis=0)
     return longest
-
-
-def is_startable(problem: Problem) -> bool:
-    """Whether float64 holds the layers at the start."""
-    try:
-        return len(problem.init.layers) > 0
-    except LimitpointError:
-        return False
 
 
 def at_log_scale(problem: Problem, log_scale: float) -> Problem:

@@ -14,7 +14,7 @@ from limitpoint.arrays import Float
 from limitpoint.dynamics import LogCoordinates, ParameterSpace, Trajectory
 from limitpoint.errors import LimitpointError, ScaleNotRepresentable
 from limitpoint.linalg import EPS, Equilibrated
-from limitpoint.networks import Diagonal
+from limitpoint.networks import Diagonal, General
 from limitpoint.problem import Problem
 from limitpoint.sensitivity import ACCUMULATION, SAFETY, Sensitivity, sensitivity_of
 from limitpoint.status import Status
@@ -22,7 +22,7 @@ from limitpoint.theory import Limit, Reduction, reduction_of
 from limitpoint.verify import engines
 from limitpoint.verify.conserved import drift_check
 from limitpoint.verify.disguise import end_within, strayed_from, within_the_form
-from limitpoint.verify.held import StartErrors, at_log_scale, is_startable
+from limitpoint.verify.held import KEPT, StartErrors, at_log_scale
 from limitpoint.verify.layers import layer_checks
 from limitpoint.verify.verdict import Check, arrival_check
 
@@ -31,12 +31,14 @@ __all__ = ["Evidence", "flow_checks", "independent_evidence"]
 # A prediction that is off by a per cent must fail: a tolerance above a quarter of that does not
 # tell, and a run whose own errors need one is not held.
 DECISIVE = 2.5e-3
-# The independent run may take so many steps, some ten seconds of forty coefficients; a run that
+# The independent run may take so many steps, some five seconds of forty coefficients; a run that
 # would need more is made at a scale nearer to one.
-MOST_STEPS = 30_000
+MOST_STEPS = 20_000
 # Scales are looked at a factor of ten apart, and so many of them tried by a run.
 FACTOR = float(np.log(10.0))
 MOST_RUNS = 3
+# Float64 holds numbers between exp of minus this and of this.
+LARGEST_LOG = 708.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,8 +136,9 @@ def independent_evidence(problem: Problem, limit: Limit, scales: Sensitivity) ->
         attempt = _attempt(problem, limit, scales, None, None)
         return _direct(attempt)
     why = _why_not_held(errors, reduction, scales)
-    has_failed = not why
-    if not why:
+    # Without logarithms there is no chain, and the run itself must show whether it was held.
+    has_failed = not why or not _has_logs(problem, reduction)
+    if has_failed:
         try:
             attempt = _attempt(problem, limit, scales, reduction, errors)
         except ScaleNotRepresentable as error:
@@ -144,7 +147,7 @@ def independent_evidence(problem: Problem, limit: Limit, scales: Sensitivity) ->
             if attempt.tells:
                 return _direct(attempt)
             why = attempt.why_not
-    return _chain(problem, limit, scales, reduction, why, has_failed)
+    return _chain(problem, limit, scales, reduction, errors, why, has_failed)
 
 
 def flow_checks(
@@ -254,7 +257,7 @@ def _attempt(
     accumulated = _accumulated(scales)
     tolerance, moved, lost = scales.tolerance(run.coef, accumulated), None, False
     if errors is not None:
-        drifts = _drifts(reduction, problem, run, scales)
+        drifts = _drifts(reduction, problem, run)
         moved = errors.moves(_within(scales), accumulated, drifts)
         lost = not errors.is_first_order(_within(scales), drifts)
         tolerance += SAFETY * _outer_norm(reduction, moved) / scales.size
@@ -296,9 +299,7 @@ def _why_undecided(
     return ""
 
 
-def _drifts(
-    reduction: Reduction | None, problem: Problem, run: Trajectory, scales: Sensitivity
-) -> Float | float:
+def _drifts(reduction: Reduction | None, problem: Problem, run: Trajectory) -> Float | float:
     """How far the conserved differences of squares of every coefficient have drifted in a run."""
     layers = run.layers
     if layers is None or not np.isfinite(run.coef).all():
@@ -308,8 +309,12 @@ def _drifts(
         inner = [reduction.form.inner_layers([each[t] for each in layers]) for t in _some(run)]
         layers = tuple(np.stack(each) for each in zip(*inner, strict=True))
         network = reduction.diagonal.network
+    if isinstance(network, General):
+        # Nothing is known to be conserved; so much is lost beside what a block has grown to.
+        squares: Float = KEPT * (layers[0] ** 2).sum(axis=-1).max(axis=0)
+        return squares
     if not isinstance(network, Diagonal):
-        return StartErrors(problem, is_turned=True).kept_drifts(_within(scales))
+        return 0.0  # relative errors of their own are all that there is
     values = network.invariants(layers)
     drifts: Float = np.abs(values - values[:, :1]).max(axis=(0, 1))
     return drifts
@@ -317,6 +322,12 @@ def _drifts(
 
 def _some(run: Trajectory) -> range:
     return range(len(run.times))
+
+
+def _has_logs(problem: Problem, reduction: Reduction | None) -> bool:
+    """Whether there are logarithmic coordinates, of the diagonal network within if there is one."""
+    within = problem if reduction is None else reduction.diagonal
+    return within.network.growth_coordinates(within.init) is not None
 
 
 def _log_flow(problem: Problem, reduction: Reduction | None) -> Trajectory:
@@ -337,10 +348,13 @@ def _chain(
     limit: Limit,
     scales: Sensitivity,
     reduction: Reduction | None,
+    errors: StartErrors,
     why: str,
     has_failed: bool,
 ) -> Evidence:
     """Independent run and logarithms at the nearest scale that is held, logarithms here."""
+    if not _has_logs(problem, reduction):
+        return Evidence([], [], missing=(_nothing_compared(why),))
     here = _log_flow(problem, reduction)
     accumulated, tolerance = _log_tolerance(scales, here)
     checks = flow_checks(
@@ -348,7 +362,7 @@ def _chain(
     )
     checks += layer_checks("logarithmic flow", problem, limit, here, scales, accumulated, reduction)
     own = scale_in_words(problem)
-    attempt = _nearest_held(problem, has_failed)
+    attempt = _nearest_held(problem, errors, has_failed)
     if attempt is None:
         lost = (
             f"At scale {own}, and at every scale nearer to one that was tried, no run of the "
@@ -377,19 +391,22 @@ def _chain(
     return Evidence(checks, [here, attempt.run, beside], (note,))
 
 
-def _nearest_held(problem: Problem, has_failed: bool) -> _Attempt | None:
+def _nearest_held(problem: Problem, errors: StartErrors, has_failed: bool) -> _Attempt | None:
     """An independent run at the nearest scale, towards one, at which it decides.
 
     Scales that cannot be held are passed over by factors of ten. A run that was made and decides
     nothing would not do much better ten times nearer: then half of the logarithm is left.
     """
-    sign, left = np.sign(problem.init.log_scale), abs(problem.init.log_scale)
-    runs = 0
+    sign = np.sign(problem.init.log_scale)
+    left = min(abs(problem.init.log_scale), LARGEST_LOG)
+    size, runs = np.full(1, problem.regression.fit_size), 0
     while left > 0 and runs < MOST_RUNS:
         left = left / 2 if has_failed else max(left - FACTOR, 0.0)
         has_failed = False
-        nearer = at_log_scale(problem, float(sign * (left if left > FACTOR / 2 else 0.0)))
-        found = _at_scale(nearer)
+        log_scale = float(sign * (left if left > FACTOR / 2 else 0.0))
+        if not errors.at_log_scale(log_scale).is_representable(size):
+            continue
+        found = _at_scale(at_log_scale(problem, log_scale))
         if found is None:
             continue
         runs, has_failed = runs + 1, True
@@ -406,8 +423,6 @@ def _at_scale(
     problem: Problem,
 ) -> tuple[Problem, Limit, Sensitivity, Reduction | None, StartErrors] | None:
     """Prediction and sensitivities at another scale, where the parameters are held, it seems."""
-    if not is_startable(problem):
-        return None
     try:
         limit = engines.predict(problem)
         scales = sensitivity_of(problem, limit)
