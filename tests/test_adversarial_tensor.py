@@ -31,12 +31,21 @@ def test_ties_that_keep_the_sign_are_no_false_alarm(network):
 
 @pytest.mark.parametrize("depth", [2, 3])
 def test_frequencies_that_tie(depth):
-    """One frequency escapes by rounding while the other still decays."""
+    """One frequency escapes by rounding while the other still decays.
+
+    At depth 2 it does so at every scale before the flow has come near its end: the flow within the
+    form agrees with the prediction, but no run of the filters themselves can show it.
+    """
     network, task = lp.Convolutional((2,) * depth), lp.Regression([[1.0, 0.3]], [-1.0])
     init = lp.Init([np.array([1.3, 0.4])] * depth, 0.3)
     verdict = lp.verify(lp.Problem(network, init, task))
     assert not verdict.limit.coef.any()
-    assert verdict.passed
+    if depth == 2:
+        assert verdict.outcome is lp.Outcome.INCONCLUSIVE
+        assert "rounding takes them out of the diagonal form" in verdict.missing[0]
+        assert all(check.passed for check in verdict.checks)
+    else:
+        assert verdict.passed
 
 
 @pytest.mark.parametrize("depth", [2, 3])

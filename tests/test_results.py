@@ -303,6 +303,7 @@ def test_a_check_passes_up_to_its_tolerance(measured, passed):
         "tolerance": 1.0,
         "passed": passed,
         "reason": "reason",
+        "compares": True,
     } or math.isnan(measured)
 
 
