@@ -41,9 +41,8 @@ def _orthogonal_tensor(rng, scale, decades, depth):
     data = draw_data(rng, decades=decades, columns=not dense)
     n = data.X.shape[1]
     S = rng.standard_normal((n, n)) if dense else _orthonormal(rng, n, n)
-    if not dense:
-        S = np.where(np.abs(S) == 1.0, S, 0.0) if np.any(np.abs(S) == 0.5) else S
-        S = S if (np.abs(S).sum(axis=0) > 0).all() else np.eye(n)
+    if (np.abs(S) == 0.5).any():
+        S = np.eye(n)  # a Hadamard matrix would mix the units of columns
     U = [_orthonormal(rng, n + int(rng.integers(0, 3)), n) for _ in range(depth)]
     etas = [_few_places(eta) for eta in start_of_diagonal(rng, depth, n)]
     direction = [matrix @ eta for matrix, eta in zip(U, etas, strict=True)]
@@ -80,61 +79,75 @@ for _depth in (2, 3):
     family(f"OrthTensor {_depth}")(partial(_orthogonal_tensor, depth=_depth))
 
 
-def _even(folded, size):
-    """The even vectors with these entries at 0 to size/2."""
-    indices = np.arange(size)
-    return folded[..., np.minimum(indices, size - indices)]
+class Even:
+    """Even vectors of a length, folded to their entries at 0 to half of it.
+
+    In the orthonormal basis of cosines a convolution of L even filters with coordinates η_l is the
+    even vector with the coordinates `(length/μ)^{(L−1)/2} Π η_l`, μ the entries of a pair.
+    """
+
+    def __init__(self, length, depth):
+        self.length, self.depth, self.count = length, depth, length // 2 + 1
+        places = np.arange(self.count)
+        self.pairs = [int(k) for k in np.where((places == 0) | (2 * places == length), 1, 2)]
+
+    def unfolded(self, folded):
+        """Of arrays, along the last axis."""
+        indices = np.arange(self.length)
+        return folded[..., np.minimum(indices, self.length - indices)]
+
+    def cosine(self, k, j):
+        """Entry j of the k-th vector of the basis."""
+        return mp.sqrt(mpf(self.pairs[k]) / self.length) * mp.cos(2 * mp.pi * j * k / self.length)
+
+    def coordinates(self, vector):
+        """Of an even vector of fractions."""
+        return [
+            mp.fsum(number(a) * self.cosine(k, j) for j, a in enumerate(vector))
+            for k in range(self.count)
+        ]
+
+    def back(self):
+        """The folded coefficients of each product of coordinates, a row for each."""
+        stretch = [(self.length / mpf(mu)) ** (mpf(self.depth - 1) / 2) for mu in self.pairs]
+        return [
+            [stretch[k] * self.cosine(k, j) for j in range(self.count)] for k in range(self.count)
+        ]
 
 
 def _convolutional(rng, scale, decades, depth):
     """Even data and even full filters; rows in units."""
-    size = int(rng.integers(2, 9))
-    count = size // 2 + 1
-    data = draw_data(rng, decades=decades, columns=False, features=count)
-    X = _even(data.X, size)
-    impulse = np.eye(1, count)[0]
+    even = Even(int(rng.integers(2, 9)), depth)
+    data = draw_data(rng, decades=decades, columns=False, features=even.count)
+    X, sizes = even.unfolded(data.X), (even.length,) * depth
+    impulse = np.eye(1, even.count)[0]
     if rng.random() < 0.5:
-        folded = [impulse] * (depth - 1) + [np.zeros(count)]
+        folded = [impulse] * (depth - 1) + [np.zeros(even.count)]
     else:
-        folded = [rng.standard_normal(count) for _ in range(depth)]
-    init = lp.Init([_even(layer, size) for layer in folded], scale)
+        folded = [rng.standard_normal(even.count) for _ in range(depth)]
+    init = lp.Init([even.unfolded(layer) for layer in folded], scale)
     # xᵀβ of even vectors: entries of a pair count twice.
-    pairs = np.where((np.arange(count) == 0) | (2 * np.arange(count) == size), 1, 2)
-    inner_rows = [[a * int(k) for a, k in zip(row, pairs, strict=True)] for row in exact(data.X)]
-
-    def cosine(j, k):
-        return mp.cos(2 * mp.pi * j * k / size)
-
-    def back(k, j):
-        """Entry j of the coefficients from product k: `(size/μ)^{(L−1)/2} √(μ/size) cos`."""
-        mu = mpf(int(pairs[k]))
-        return (size / mu) ** (mpf(depth - 1) / 2) * mp.sqrt(mu / size) * cosine(j, k)
-
-    def turned(rows):
-        matrix = [[back(k, j) for j in range(count)] for k in range(count)]
-        return [[mp.fdot(row, column) for column in matrix] for row in rows]
+    rows = [[a * k for a, k in zip(row, even.pairs, strict=True)] for row in exact(data.X)]
 
     def curves_of():
-        layers = [
-            [
-                mp.sqrt(mpf(int(pairs[k])) / size)
-                * mp.fsum(number(w[j]) * cosine(j, k) for j in range(size))
-                for k in range(count)
-            ]
-            for w in layers_of(init)
-        ]
+        layers = [even.coordinates(layer) for layer in layers_of(init)]
         return [curves.diagonal(*entries) for entries in zip(*layers, strict=True)]
 
+    def turned(some):
+        matrix = even.back()
+        return [[mp.fdot(row, column) for column in matrix] for row in some]
+
     def oracle():
-        inner = separable_limit(curves_of, inner_rows, data.y, turned)
+        inner = separable_limit(curves_of, rows, data.y, turned)
         with mp.workdps(100):
-            half = [mp.fsum(back(k, j) * inner.coef[k] for k in range(count)) for j in range(count)]
-        return ExactLimit([half[min(j, size - j)] for j in range(size)], inner.fits)
+            half = [mp.fdot(column, inner.coef) for column in zip(*even.back(), strict=True)]
+        coef = [half[min(j, even.length - j)] for j in range(even.length)]
+        return ExactLimit(coef, inner.fits)
 
     return {
         "kind": data.kind,
-        "problem": lp.Problem(lp.Convolutional((size,) * depth), init, lp.Regression(X, data.y)),
-        "network": f"lp.Convolutional({(size,) * depth})",
+        "problem": lp.Problem(lp.Convolutional(sizes), init, lp.Regression(X, data.y)),
+        "network": f"lp.Convolutional({sizes})",
         "oracle": oracle,
         "design": X,
     }
