@@ -15,7 +15,7 @@ from limitpoint.sensitivity import sensitivity_of
 
 # The modules, to replace what they imported.
 VERIFY_MODULE = importlib.import_module("limitpoint.verify")
-PLATEAUS_MODULE = importlib.import_module("limitpoint.plateaus")
+ENGINES = importlib.import_module("limitpoint.verify.engines")
 LOG_1E_MINUS_1000 = -2302.6
 # Here the lags, which are times of order one to a hundred, are less than a percent of log(1/s).
 TINIEST = -1e5
@@ -76,13 +76,12 @@ class TestAgreement:
         assert plateaus
         assert disagreements(plateaus) == []
 
-    def test_spread_starts_at_wrong_times_disagree(self, monkeypatch):
+    def test_spread_starts_at_wrong_times_disagree(self):
         """One per cent of the times is one of the clocks too, however long these are."""
         problem = spread_problem(lp.Diagonal(6), 2, 2, 3, 0.03)
         path = lp.saddles(problem)
         late = dataclasses.replace(path, times=1.01 * path.times)
-        monkeypatch.setattr(PLATEAUS_MODULE, "saddles", lambda problem: late)
-        assert disagreements(compare_plateaus(problem)[0])
+        assert disagreements(compare_plateaus(problem, path_of=lambda problem: late)[0])
 
     @pytest.mark.parametrize("depth", [2, 4])
     def test_coefficients_that_never_move_have_no_clock_to_compare(self, depth):
@@ -228,7 +227,7 @@ class TestDisagreement:
             path = lp.saddles(problem)
             return dataclasses.replace(path, **change(path))
 
-        monkeypatch.setattr(PLATEAUS_MODULE, "saddles", saddles)
+        monkeypatch.setattr(ENGINES, "saddles", saddles)
 
     def test_nothing_changed_passes(self, monkeypatch, problem):
         self.follow_wrongly(monkeypatch, lambda path: {})

@@ -15,12 +15,13 @@ Clocks are as long as growth times, which may differ by many orders of magnitude
 spread. So the errors of an integration are relative to the clocks and duals themselves.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.dynamics import FitGauge, SampleSpace, flow
+from limitpoint.dynamics import FitGauge, SampleSpace, Trajectory, flow
 from limitpoint.mirror import MirrorMap
 from limitpoint.problem import Problem
 from limitpoint.sensitivity import ACCUMULATION, SAFETY
@@ -66,8 +67,18 @@ class Plateau:
     same_support: bool
 
 
-def compare_plateaus(problem: Problem) -> tuple[tuple[Plateau, ...], int]:
+def compare_plateaus(
+    problem: Problem,
+    *,
+    path_of: Callable[[Problem], SaddlePath] | None = None,
+    flow_of: Callable[..., Trajectory] | None = None,
+) -> tuple[tuple[Plateau, ...], int]:
     """Compare all plateaus but the last (the limit itself) that the scale resolves.
+
+    Parameters
+    ----------
+    path_of, flow_of
+        Where the saddles come from, and the flow at given times: `saddles` and `flow`.
 
     Returns
     -------
@@ -80,7 +91,7 @@ def compare_plateaus(problem: Problem) -> tuple[tuple[Plateau, ...], int]:
     growth = problem.network.growth_times(problem.init)
     if mirror is None or growth is None or problem.init.log_scale >= 0:
         return (), 0
-    path = saddles(problem)
+    path = (path_of or saddles)(problem)
     expected = _Expectation(problem, mirror, path, growth.unit)
     # At a degenerate saddle the path fixes the fit, not the coefficients.
     numbers = [
@@ -93,7 +104,7 @@ def compare_plateaus(problem: Problem) -> tuple[tuple[Plateau, ...], int]:
     unresolved = max(path.n_saddles - 1, 0) - len(numbers)
     if not numbers:
         return (), unresolved
-    run = flow(problem, times=np.array([expected.middle(p) for p in numbers]))
+    run = (flow_of or flow)(problem, times=np.array([expected.middle(p) for p in numbers]))
     duals = run.duals
     assert duals is not None, "a flow in sample space records its duals"
     plateaus = []

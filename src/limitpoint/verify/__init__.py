@@ -228,7 +228,9 @@ def _bound_checks(problem: Problem, run: Trajectory) -> tuple[list[Check], tuple
 
 def _saddle_checks(problem: Problem) -> tuple[list[Check], tuple[str, ...]]:
     """The plateaus of the flow against the saddles of the path, the worst of each kind."""
-    plateaus, unresolved = compare_plateaus(problem)
+    plateaus, unresolved = compare_plateaus(
+        problem, path_of=engines.saddles, flow_of=engines.flow_at_times
+    )
     notes = (
         (f"{unresolved} plateaus before the limit are too short at this scale to be compared.",)
         if unresolved

@@ -100,14 +100,7 @@ def _limit_along(sample: OneSample, layers: Pair, theorem: Theorem) -> Limit:
     coef = np.asarray(problem.network.coef((first, second)))
     data = sample.spectrum.data
     largest = abs(output)  # of unit vectors that are singular ones
-    ahead, back = sample.spectrum.times((first, second))
-    residuals = {
-        "margin": abs(y * float(x @ coef) - 1.0),
-        "left singular vector": _apart(ahead, y * largest * first),
-        "right singular vector": _apart(back, y * largest * second),
-        "largest singular value": abs(sample.spectrum.largest() / largest - 1.0),
-    }
-    certificate = Certificate(residuals)
+    certificate = Certificate(_residuals(sample, (first, second), coef))
     with np.errstate(divide="ignore"):
         logs = np.log(np.abs(coef))
     dual = np.array([y / largest])
@@ -125,6 +118,21 @@ def _limit_along(sample: OneSample, layers: Pair, theorem: Theorem) -> Limit:
         layers=(first, second),
         rate=_rate(sample),
     )
+
+
+def _residuals(sample: OneSample, layers: Pair, coef: Float) -> dict[str, float]:
+    """Of layers of equal norms and coefficients of margin 1."""
+    x, y = sample.problem.task.X[0], sample.target
+    ahead, back = sample.spectrum.times(layers)
+    first, second = layers
+    # Singular vectors of margin 1 have squared norms that are the inverse of their value.
+    largest = 1.0 / float(np.linalg.norm(first) * np.linalg.norm(second))
+    return {
+        "margin": abs(y * float(x @ coef) - 1.0),
+        "left singular vector": _apart(ahead, y * largest * first),
+        "right singular vector": _apart(back, y * largest * second),
+        "largest singular value": abs(sample.spectrum.largest() / largest - 1.0),
+    }
 
 
 def _apart(one: Float, other: Float) -> float:

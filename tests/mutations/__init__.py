@@ -1,0 +1,1 @@
+"""A mutation test for every check of `verify`: break what it checks, and see it fail."""

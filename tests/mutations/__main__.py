@@ -1,0 +1,36 @@
+"""Print the table of checks and mutations; exit 1 if a verdict does not pass, or a check cannot fail.
+
+    python -m tests.mutations [FAMILY ...]
+"""
+
+import argparse
+import sys
+
+from tests.mutations.problems import CASES
+from tests.mutations.table import in_words, row_of
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__)
+    parser.add_argument("families", nargs="*", help="groups or families; all if none is given")
+    given = parser.parse_args().families
+    cases = [case for case in CASES if not given or {case.group, case.name} & set(given)]
+    rows = []
+    for case in cases:
+        rows.append(row_of(case))
+        print(f"{case.group}: {case.name} done", file=sys.stderr, flush=True)
+    print(in_words(rows))
+    wrong = [row for row in rows if not row.passed]
+    for row in wrong:
+        print(f"\nUnbroken, but not passed: {row.case.group}, {row.case.name}\n{row.verdict}")
+    for row in rows:
+        for letter, words in row.refused.items():
+            print(f"refused: {row.case.group}, {row.case.name}, {letter}: {words[:100]}")
+    never = [(row, kind) for row in rows for kind in row.never]
+    for row, kind in never:
+        print(f"never: {row.case.group}, {row.case.name}: {kind}")
+    sys.exit(1 if wrong or never else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""Mutations of the runs: of flows, of training, of the direction of a classification."""
+
+import dataclasses
+
+import numpy as np
+from tests.mutations.changes import aside, turned
+from tests.mutations.mutation import PART, mutation
+
+KINDS = ("sample flow", "parameter flow", "logarithmic flow", "plateau flow", "training")
+
+
+def assigned(run, name, array):
+    """A run with another array in its record."""
+    old = run.data[name]
+    if name == "time":
+        data = run.data.assign_coords(time=array)
+    else:
+        data = run.data.assign({name: (old.dims, array)})
+    return dataclasses.replace(run, data=data)
+
+
+def of_each(letter, words, change):
+    """The same mutation of each kind of run, one at a time."""
+    for kind in KINDS:
+
+        def apply(patch, case, kind=kind):
+            case.runs.change = lambda made, run: change(run, case) if made == kind else run
+
+        mutation(letter, words, kind)(apply)
+
+
+def at_the_end(array, end):
+    array = np.array(array)
+    array[-1] = end
+    return array
+
+
+def end_coefficient(run, case):
+    """By one per cent of the largest that the coefficient has been."""
+    coefs = np.array(run.coefs)
+    sizes = np.abs(coefs).reshape(len(coefs), -1).max(axis=0).reshape(coefs.shape[1:])
+    place = np.unravel_index(int(np.argmax(sizes)), sizes.shape)
+    rows = slice(None) if run.kind == "" else slice(-1, None)
+    coefs[(rows, *place)] += PART * sizes[place]
+    return assigned(run, "coef", coefs)
+
+
+def end_aside(run, case):
+    moved = aside(run.coef, case.problem.task.X)
+    return assigned(run, "coef", at_the_end(run.coefs, moved))
+
+
+def stray(run, case):
+    """The first layer, at one moment half-way."""
+    if run.layers is None:
+        return run
+    layer = np.array(run.layers[0])
+    layer[len(layer) // 2] *= 1 + PART
+    return assigned(run, "layer_0", layer)
+
+
+def end_layer(which):
+    def change(run, case):
+        if run.layers is None:
+            return run
+        number = range(len(run.layers))[which]
+        layer = np.array(run.layers[number])
+        layer[-1] *= 1 + PART
+        return assigned(run, f"layer_{number}", layer)
+
+    return change
+
+
+def late(run, case):
+    return assigned(run, "time", (1 + PART) * run.times)
+
+
+def higher(run, case):
+    return assigned(run, "loss", (1 + PART) * run.losses)
+
+
+def duals(run, case):
+    return run if run.duals is None else assigned(run, "dual", (1 + PART) * run.duals)
+
+
+of_each("c", "the run's largest coefficient +1 %, at its end", end_coefficient)
+of_each("a", "the run's end 1 % aside, with the same fit", end_aside)
+of_each("w", "the run's first layer +1 %, half-way", stray)
+of_each("f", "the run's first layer +1 %, at its end", end_layer(0))
+of_each("h", "the run's last layer +1 %, at its end", end_layer(-1))
+of_each("t", "the run's times +1 %", late)
+of_each("o", "the run's losses +1 %", higher)
+of_each("d", "the run's duals +1 %", duals)
+
+
+@mutation("s", "the exact flow stopped 1 % short of its margin", "direction")
+def short(patch, case):
+    settle = case.runs.settle
+    engines = __import__("tests.mutations.runs", fromlist=["ENGINES"]).ENGINES
+    patch.setattr(
+        engines,
+        "settle",
+        lambda problem, margin, **options: settle(problem, margin=(1 - PART) * margin, **options),
+    )
+
+
+@mutation("w", "the run's first layer +1 %, half-way", "direction")
+def stray_in_normalised_time(patch, case):
+    case.runs.change = lambda kind, found: dataclasses.replace(found, run=stray(found.run, case))
+
+
+@mutation("r", "the end of a flow's direction turned by 1 %", "direction")
+def turned_direction(patch, case):
+    case.runs.change = lambda kind, found: dataclasses.replace(
+        found, direction=turned(found.direction)
+    )
