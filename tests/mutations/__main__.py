@@ -1,6 +1,6 @@
-"""Print the table of checks and mutations; exit 1 if a verdict does not pass, or a check cannot fail.
+"""Print the table of checks and mutations; exit 1 if a verdict or a check is not as it must be.
 
-    python -m tests.mutations [FAMILY ...]
+python -m tests.mutations [FAMILY ...]
 """
 
 import argparse

@@ -9,10 +9,15 @@ GENERIC = np.array([1.0, -0.7, 0.45, -0.3, 0.25, 0.2, -0.15, 0.1, 0.05])
 NOTHING = 1e-8
 
 
-def larger(array):
-    """The largest entry one per cent larger; of zeros nothing can be."""
+def larger(array, X=None):
+    """The largest entry one per cent larger, by what it contributes to the fit if X is given.
+
+    Of zeros nothing can be.
+    """
     array = np.array(array)
-    place = np.unravel_index(int(np.argmax(np.abs(array))), array.shape)
+    weights = 1.0 if X is None else np.linalg.norm(X, axis=0)
+    sizes = (np.abs(array).T * weights).T
+    place = np.unravel_index(int(np.argmax(sizes)), array.shape)
     if array[place] == 0:
         raise NotApplicable
     array[place] *= 1 + PART

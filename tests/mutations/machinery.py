@@ -94,7 +94,9 @@ def _stretched(mirror):
         return None
     factors = np.ones(len(mirror.lower))
     factors[0] += PART
-    return in_units(mirror, np.ones_like(factors), factors)
+    mapped = in_units(mirror, np.ones_like(factors), factors)
+    # Growth times are no part of the map.
+    return _with(mapped, growth_times=lambda self: mirror.growth_times())
 
 
 def _shifted(radial):
@@ -127,10 +129,15 @@ def _scaled(growth):
 
     def coefs(self, states):
         found = np.array(kind.coefs(self, states))
-        found[..., int(np.argmax(np.abs(found[-1] if found.ndim == 2 else found)))] *= 1 + PART
+        found[..., 0] *= 1 + PART
         return found
 
-    other = type(f"Off{kind.__name__}", (kind,), {"coefs": coefs})
-    copy = object.__new__(other)
-    copy.__dict__.update(growth.__dict__)
+    return _with(growth, coefs=coefs)
+
+
+def _with(value, **methods):
+    """The same value, some of its methods changed."""
+    kind = type(value)
+    copy = object.__new__(type(f"Off{kind.__name__}", (kind,), methods))
+    copy.__dict__.update(value.__dict__)
     return copy

@@ -100,7 +100,7 @@ def coefficient(patch, case):
             lambda sample, layers, coef: residuals(sample, layers, (1 + PART) * coef),
         )
         return
-    wrong_answers(patch, case.problem.task.X, coef=lambda coef, X: larger(coef))
+    wrong_answers(patch, case.problem.task.X, coef=larger)
 
 
 @mutation("B", "predicted coefficients of a direction -1 %", "limit")
@@ -151,14 +151,14 @@ def other_layer(patch, case):
     )
 
 
-@mutation("G", "smallest multiplier lowered by 1 % of the largest", "limit")
+@mutation("G", "smallest multiplier -1 % of the largest", "limit")
 def multiplier(patch, case):
     if not is_classification(case):
         raise NotApplicable
 
     def lowered(found):
         multipliers = np.array(found.multipliers)
-        multipliers[np.argmin(multipliers)] -= PART * multipliers.max()
+        multipliers[np.argmin(multipliers)] = -PART * multipliers.max()
         return {"multipliers": multipliers}
 
     wrong_margins(patch, lowered)
@@ -168,9 +168,7 @@ def multiplier(patch, case):
 def exponent(patch, case):
     if not is_classification(case):
         raise NotApplicable
-    wrong_limits(
-        patch, lambda limit: {"rate": None if limit.rate is None else limit.rate + 0.3}
-    )
+    wrong_limits(patch, lambda limit: {"rate": None if limit.rate is None else limit.rate + 0.3})
 
 
 def _layer(patch, which):
@@ -179,6 +177,11 @@ def _layer(patch, which):
         layers[which] = (1 + PART) * layers[which]
         return tuple(layers)
 
+    _layers(patch, changed)
+
+
+def _layers(patch, changed):
+    """Predicted layers, and where a certificate reads them, that."""
     after(patch, TWO_LAYERS, "_layers", lambda layers, *given: changed(layers))
 
     def others(limit):
@@ -197,6 +200,15 @@ def first_layer(patch, case):
 @mutation("H", "last predicted layer +1 %", "limit")
 def last_layer(patch, case):
     _layer(patch, -1)
+
+
+@mutation("I", "last predicted layer turned by 1 %", "limit")
+def turned_layer(patch, case):
+    def changed(layers):
+        last = layers[-1]
+        return (*layers[:-1], turned(last.ravel()).reshape(last.shape))
+
+    _layers(patch, changed)
 
 
 @mutation("J", "a coefficient claimed to end at its bound that does not", "limit")

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-import jax.numpy as jnp
 import numpy as np
 
 import limitpoint as lp
@@ -15,7 +14,9 @@ POSITIVE = lp.Regression(np.abs(DATA.X), [1.0, 0.9])
 # No coefficients of one sign fit these.
 NEGATIVE = lp.Regression([[1.0, 0.5, 0.7, -0.2], [0.5, 1.0, 0.1, 0.7]], [-1.0, 0.4])
 # The only fit of one sign leaves out the last two features.
-EDGE = lp.Regression([[1.0, 0.5, 2.0, 0.3], [0.5, 1.0, 0.3, 2.0], [0.0, 0.0, 1.0, 0.5]], [1.0, 0.8, 0.0])
+EDGE = lp.Regression(
+    [[1.0, 0.5, 2.0, 0.3], [0.5, 1.0, 0.3, 2.0], [1.0, 0.5, 3.0, 0.8]], [1.0, 0.8, 1.0]
+)
 # The bound on the loss is attained at first: equal rates in orthogonal directions.
 ISOTROPIC = lp.Regression(np.eye(2, 3), [1.0, -0.5])
 ONE = lp.Regression([[0.8, -0.5, 0.3, 1.1]], [-0.7])
@@ -25,6 +26,11 @@ WHITENED = lp.Regression(np.eye(2), [[2.0, 0.3], [-0.4, 1.0]])
 # Out of reach: two samples of the same features.
 TWICE = lp.Regression([[1.0, 2.0, -0.5], [1.0, 2.0, -0.5]], [1.0, 0.4])
 SEPARABLE = lp.Classification([[1.0, 2.0, 0.3], [0.2, -3.0, 0.5], [2.0, 6.0, 1.0]], [1, -1, 1])
+SLOW = lp.Classification([[0.2, -0.5, -0.4], [-2.4, 1.8, 1.1], [-0.3, 0.8, 0.3]], [-1, 1, -1])
+# Two support vectors, and as many features that are used.
+CORNER = lp.Classification([[1.0, 0.1, 0.2], [0.2, 1.0, -0.1], [2.0, 1.0, 0.5]], [1, 1, 1])
+# Two equal features: how they share is left open.
+OPEN = lp.Classification([[1.0, 1.0, 0.1, 0.3], [0.5, 0.5, 1.0, 0.2]], [1, 1])
 ONE_LABEL = lp.Classification([[0.8, -0.5, 0.3]], [-1])
 
 
@@ -112,7 +118,7 @@ def caught():
 
 
 SHORT = lp.Tensor(np.random.default_rng(0).standard_normal((4, 3, 2)))
-IMPULSE = [1.0, 0.0, 0.0]
+FULL, SHORTER = lp.Convolutional((3, 3)), lp.Convolutional((2, 3))
 
 CASES = (
     Case("separable", "Diagonal2", random(lp.Diagonal(2)), lp.GD(0.002), 10_000),
@@ -132,8 +138,8 @@ CASES = (
     Case("tiny scale", "Paired", random(lp.Paired(), log_scale=-2302.6)),
     Case("tiny scale", "General", random(lp.General(quartic, block_size=2), scale=1e-30)),
     Case("tiny scale", "OrthTensor", lambda: tensor(3, 1e-8)),
-    Case("coupled", "RankOne", balanced(lp.RankOne(2, 2)), lp.GD(0.002), 10_000),
-    Case("coupled", "FullyConn", balanced(lp.FullyConnected((2, 2))), lp.SGD(0.02, 1), 3000),
+    Case("coupled", "RankOne", balanced(lp.RankOne(2, 2), THREE), lp.GD(0.002), 10_000),
+    Case("coupled", "FullyConn", balanced(lp.FullyConnected((2, 2)), THREE), lp.SGD(0.02, 1), 3000),
     Case("coupled", "caught", caught),
     Case("coupled", "TwoLayer", orthogonal(OUTPUTS), lp.GD(0.001), 10_000),
     Case("coupled", "1 output", orthogonal(THREE)),
@@ -145,8 +151,9 @@ CASES = (
     Case("one sample", "Convolut.", random(lp.Convolutional((2, 4)), ONE, 0.5)),
     Case("one sample", "FullyConn", random(lp.FullyConnected((2,)), ONE, 0.5)),
     Case("classification", "Diagonal2", zero_last(lp.Diagonal(2), SEPARABLE)),
-    Case("classification", "Convolut.", start(lp.Convolutional((3, 3)), SEPARABLE, [1, 0.3, 0.2], np.zeros(3))),
+    Case("classification", "Convolut.", start(FULL, SLOW, [1.0, 0.3, 0.2], np.zeros(3))),
     Case("classification", "FullyConn", zero_last(lp.FullyConnected((3,)), SEPARABLE)),
-    Case("classification", "Diagonal3", zero_last(lp.Diagonal(3), SEPARABLE)),
-    Case("classification", "one label", start(lp.Convolutional((2, 3)), ONE_LABEL, [1.0, 0.4], np.zeros(3))),
+    Case("classification", "Diagonal3", zero_last(lp.Diagonal(3), CORNER)),
+    Case("classification", "one label", start(SHORTER, ONE_LABEL, [1.0, 0.4], np.zeros(3))),
+    Case("classification", "open", start(lp.Diagonal(2), OPEN, [1, 0.8, 1.1, 0.9], np.zeros(4))),
 )

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 from tests.mutations.changes import aside, turned
 from tests.mutations.mutation import PART, mutation
+from tests.mutations.runs import ENGINES
 
 KINDS = ("sample flow", "parameter flow", "logarithmic flow", "plateau flow", "training")
 
@@ -40,8 +41,7 @@ def end_coefficient(run, case):
     coefs = np.array(run.coefs)
     sizes = np.abs(coefs).reshape(len(coefs), -1).max(axis=0).reshape(coefs.shape[1:])
     place = np.unravel_index(int(np.argmax(sizes)), sizes.shape)
-    rows = slice(None) if run.kind == "" else slice(-1, None)
-    coefs[(rows, *place)] += PART * sizes[place]
+    coefs[(-1, *place)] += PART * sizes[place]
     return assigned(run, "coef", coefs)
 
 
@@ -96,9 +96,8 @@ of_each("d", "the run's duals +1 %", duals)
 @mutation("s", "the exact flow stopped 1 % short of its margin", "direction")
 def short(patch, case):
     settle = case.runs.settle
-    engines = __import__("tests.mutations.runs", fromlist=["ENGINES"]).ENGINES
     patch.setattr(
-        engines,
+        ENGINES,
         "settle",
         lambda problem, margin, **options: settle(problem, margin=(1 - PART) * margin, **options),
     )
@@ -113,4 +112,11 @@ def stray_in_normalised_time(patch, case):
 def turned_direction(patch, case):
     case.runs.change = lambda kind, found: dataclasses.replace(
         found, direction=turned(found.direction)
+    )
+
+
+@mutation("z", "features of the end of a flow's direction exchanged", "direction")
+def exchanged(patch, case):
+    case.runs.change = lambda kind, found: dataclasses.replace(
+        found, direction=np.roll(found.direction, 1)
     )

@@ -85,12 +85,19 @@ def in_words(rows):
 
 def _table(name, rows):
     kinds = list(dict.fromkeys(kind for row in rows for kind in row.failed))
-    lines = ["".join([name.upper().ljust(FIRST), *(row.case.name[: CELL - 1].ljust(CELL) for row in rows)])]
+    lines = [
+        "".join(
+            [name.upper().ljust(FIRST), *(row.case.name[: CELL - 1].ljust(CELL) for row in rows)]
+        )
+    ]
     lines = [line.rstrip() for line in lines]
     for kind in kinds:
         words = _folded(kind)
         cells = [_cell(row.failed[kind]) if kind in row.failed else "" for row in rows]
-        lines += [*words[:-1], "".join([words[-1].ljust(FIRST), *(c.ljust(CELL) for c in cells)]).rstrip()]
+        lines += [
+            *words[:-1],
+            "".join([words[-1].ljust(FIRST), *(c.ljust(CELL) for c in cells)]).rstrip(),
+        ]
     return "\n".join(lines)
 
 

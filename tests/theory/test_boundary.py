@@ -175,6 +175,7 @@ class TestUnreachable:
         assert limit.status is lp.Status.LEAST_SQUARES
         assert limit.certificate.ok
         assert limit.certificate.residuals["signs"] == 0.0
+        assert "zeros" not in limit.certificate.residuals
 
     @pytest.mark.parametrize("depth", [2, 4])
     def test_even_powers(self, depth):

@@ -44,9 +44,8 @@ def _limit(problem: Problem) -> Limit:
     left = Regression(task.X * face.alive, task.y, task.loss_factor)
     inner = mirror_limit_of(left, mirror, BOUNDARY)
     ended = ~face.alive & (mirror.lower < mirror.upper)
-    wrong = 0.0 if face.fits else _wrong_signs(task, mirror, inner.coef * face.alive, ended)
     certificate = Certificate(
-        {**inner.certificate.residuals, "signs": wrong, "zeros": face.unproved},
+        {**inner.certificate.residuals, **_residuals_of(face, task, mirror, inner.coef, ended)},
         inner.certificate.tolerance,
     )
     return replace(
@@ -58,6 +57,22 @@ def _limit(problem: Problem) -> Limit:
         certificate=certificate,
         status=_status(task, inner.status, certificate, face),
     )
+
+
+def _residuals_of(
+    face: Face, task: Regression, mirror: MirrorMap, coef: Float, ended: NDArray[np.bool_]
+) -> dict[str, float]:
+    """Of the claim that these coefficients end at zero.
+
+    - signs: where y is out of reach, that the loss falls with none of them;
+    - zeros: the proof that they vanish in every best fit, of those for which the signs are none.
+    """
+    found = {}
+    if not face.fits:
+        found["signs"] = _wrong_signs(task, mirror, coef * face.alive, ended)
+    if face.unproved is not None:
+        found["zeros"] = face.unproved
+    return found
 
 
 def _wrong_signs(

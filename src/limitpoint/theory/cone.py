@@ -141,12 +141,13 @@ class Face:
     fits
         Whether y itself is such a fit.
     unproved
-        What is left of a proof that the others vanish in all of them: at most rounding.
+        What is left of a proof that the others vanish in all of them: at most rounding. None where
+        none is needed, because the loss would grow with each of them.
     """
 
     alive: Mask
     fits: bool
-    unproved: float
+    unproved: float | None
 
     @classmethod
     def of(cls, X: Float, y: Float, mirror: MirrorMap) -> "Face":
@@ -172,7 +173,7 @@ class Face:
         while True:
             waiting = np.flatnonzero(open_ & ~alive)
             if not waiting.size:
-                return cls(alive, fits, 0.0)
+                return cls(alive, fits, None)
             found = scaled.grown(signs, open_, waiting)
             if found is None:
                 return cls(alive, fits, np.inf)

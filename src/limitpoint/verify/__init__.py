@@ -17,6 +17,7 @@ from limitpoint.verify.classification import verdict_on_classification
 from limitpoint.verify.independent import flow_checks, independent_evidence
 from limitpoint.verify.outcome import Outcome
 from limitpoint.verify.training import (
+    has_null_space,
     law_check,
     random_training_checks,
     training_checks,
@@ -164,14 +165,16 @@ def _law_checks(
     problem: Problem, limit: Limit, run: Trajectory, scales: Sensitivity
 ) -> list[Check]:
     """What dense, rank-one and two-layer networks keep besides."""
-    checks = [
-        Check(
-            "parameter flow: null-space law",
-            engines.null_space_drift(problem, run),
-            _accumulated(scales),
-            f"{ACCUMULATION:g} rtol (1 + longest growth)",
+    checks = []
+    if has_null_space(problem):
+        checks.append(
+            Check(
+                "parameter flow: null-space law",
+                engines.null_space_drift(problem, run),
+                _accumulated(scales),
+                f"{ACCUMULATION:g} rtol (1 + longest growth)",
+            )
         )
-    ]
     if isinstance(problem.network, TwoLayer):
         checks += two_layer_checks(problem, limit, run, scales, _accumulated(scales))
     return checks
@@ -185,7 +188,7 @@ def _training_checks(
         return random_training_checks(problem, training, run)
     finer = engines.train(problem, training.refined(), 2 * steps)
     checks = training_checks(problem, training, run, finer, scales)
-    if isinstance(problem.network, CoupledNetwork | TwoLayer):
+    if isinstance(problem.network, CoupledNetwork | TwoLayer) and has_null_space(problem):
         checks.append(law_check("training", problem, run, steps))
     return checks
 
