@@ -38,7 +38,7 @@ MOST_STEPS = 20_000
 FACTOR = float(np.log(10.0))
 MOST_RUNS = 3
 # Float64 holds numbers between exp of minus this and of this.
-LARGEST_LOG = 708.0
+LARGEST_LOG = 307 * FACTOR
 
 
 @dataclass(frozen=True, eq=False)
