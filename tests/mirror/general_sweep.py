@@ -20,8 +20,9 @@ from limitpoint.mirror.tabulated_model import BlockModel
 DIGITS = 30
 # Curves are followed until k is this large, at most so many steps.
 LARGEST, PIECES = Decimal(10) ** 7, 150
-# What a table claims, of k beside the change that a relative change of the block makes.
-CLAIMED = 1e-9
+# What a table claims, of k beside the change that a relative change of the block makes: what ends
+# tables. And of ξ: next to a pole any rounding of ξ is all of k.
+CLAIMED, CLAIMED_OF_CLOCKS = 1e-9, 1e-12
 EPS = np.finfo(np.float64).eps
 
 
@@ -81,7 +82,7 @@ def curve_of(case, side, *, largest=LARGEST, pieces=PIECES):
 def errors(mirror, found):
     """`|Δk|/(|k| + ‖φ‖‖∇k‖)` at samples of the exact curve; NaN where the table says nothing.
 
-    Less what the roundings of ξ and of log|k| make of it: a few units in their last place.
+    Less what the error of ξ that is claimed makes of it, and the rounding of log|k|.
     """
     clocks = np.array([clock for clock, _, _, _ in found])
     signs, logs = mirror.signs_and_logs(clocks[:, None])
@@ -92,8 +93,9 @@ def errors(mirror, found):
             continue
         own = Decimal(float(sign)) * (Decimal(float(log)).exp() if log > -np.inf else 0)
         digits = 1 + (abs(Decimal(float(log))) if log > -np.inf else 0)
-        rounding = Decimal(8 * EPS) * (abs(Decimal(clock)) * slope**2 + digits * abs(k))
-        off = max(abs(own - k) - rounding, Decimal(0))
+        shift = Decimal(CLAIMED_OF_CLOCKS) * abs(Decimal(clock)) * slope**2
+        rounding = Decimal(8 * EPS) * digits * abs(k)
+        off = max(abs(own - k) - shift - rounding, Decimal(0))
         result.append(float(off / (abs(k) + size * slope)))
     return np.array(result)
 

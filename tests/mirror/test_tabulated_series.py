@@ -1,5 +1,6 @@
 """Tables of general networks against series of thirty digits: small components that grow again."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -17,7 +18,7 @@ AXES, TURNED = ((1, 0), (0, 1)), ((3, 1), (-1, 3))
 
 
 def regrown(matrix, direction, scale, power=1):
-    """`p²/2 − q²/2 + p^n q²`: q shrinks until p is about ½, then grows, ever faster."""
+    """`p²/2 − q²/2 + p^n q²`: q shrinks until p is about ½, then grows, faster and faster."""
     p, q = variables(2)
     norm = sum(x * x for x in matrix[0])
     f = (0.5 / norm) * p * p - (0.5 / norm) * q * q + p**power * q * q
@@ -52,9 +53,34 @@ def test_errors_that_grow_end_the_table(monkeypatch):
     assert off[known].max() <= CLAIMED
     (end,) = mirror.known[1]
     assert end > 0
-    (sentence,) = mirror.unknown
+    sentence = mirror.unknown[-1]
     assert "coefficient 0 is known up to" in sentence
     assert "float64" in sentence
+
+
+def saddle(z_start):
+    """`x²/4 − 3y²/8 − 3z²/4 + z³/2 + xyz/4`: downwards along z there is a saddle, at z = 1."""
+    x, y, z = variables(3)
+    f = 0.25 * x * x - 0.375 * y * y - 0.75 * z * z + 0.5 * z**3 + 0.25 * x * y * z
+    return Case("saddle", f, ((1, 0, 0), (0, 1, 0), (0, 0, 1)), (1.0, z_start, 1e-11), 1e-24)
+
+
+def test_a_saddle_of_k_is_no_bound():
+    """The curve leaves it along y, which rounding has made there: nothing is known beyond it."""
+    mirror = table_of(saddle(-1e-11))
+    assert np.isneginf(mirror.lower).all()
+    assert mirror.known[0][0] == pytest.approx(-0.25, rel=1e-6)
+    found = curve_of(saddle(-1e-11), -1, pieces=80)
+    off = errors(mirror, found)
+    assert off[~np.isnan(off)].max() <= CLAIMED
+    assert float(found[-1][1]) < -0.2501  # past the saddle
+    assert np.isnan(off[-1])
+
+
+def test_a_saddle_of_k_is_a_bound_where_nothing_leads_away_from_it():
+    mirror = table_of(replace(saddle(0.0), direction=(0.0, 0.0, 1.0)))
+    assert mirror.lower[0] == pytest.approx(-0.25, rel=1e-9)
+    assert np.isneginf(mirror.known[0]).all()
 
 
 # Of every kind: axes, turned, sparse, space, curved, mixed.
@@ -73,21 +99,31 @@ class TestNearEigenvectors:
     def test_of_a_hessian_that_is_exact(self):
         """`ab` from a ≈ b: a − b is all that decides how it goes on downwards."""
         x, y = variables(2)
-        for apart in (1e-6, 1e-12, 2.0**-50):
+        for apart in (1e-6, 1e-12, 2.0**-47):
             case = Case("product", x * y, AXES, (1.0, 1.0 + apart), 1e-8)
             mirror = table_of(case)
-            (z,) = mirror.groups[0].linear.components
-            exact = (Decimal(1.0 + apart) - 1) / Decimal(2).sqrt()
-            assert abs(z[0]) == pytest.approx(float(exact), rel=1e-15)
+            (z,) = mirror.groups[0].starts.linear.components
+            exact = (1.0 + apart) - 1.0
+            assert abs(z[0]) == pytest.approx(exact / np.sqrt(2), rel=1e-15)
             # The coefficient is −¼(a − b)² e^{−2ξ} in the end.
             clocks = np.array([-60.0])
-            wanted = -0.25 * (1e-8 * apart) ** 2 * np.exp(120.0)
+            wanted = -0.25 * (1e-8 * exact) ** 2 * np.exp(120.0)
             assert mirror.coefs(clocks)[0] == pytest.approx(wanted, rel=1e-9)
 
     def test_of_a_hessian_that_is_rounded_are_refused(self):
-        case = regrown(TURNED, (3.0, 1.0 + 1e-10), 1e-16)
+        """Its entries, 0.8 and 0.6, are not known to the last digit."""
+        p, q = variables(2)
+        case = Case("quadratic", 0.05 * p * p - 0.05 * q * q, TURNED, (3.0, 1.0 + 1e-10), 1e-16)
         with pytest.raises(NetworkError, match="so near an eigenvector"):
-            table_of(case).coefs(np.array([1.0]))
+            table_of(case).coefs(np.array([-60.0]))
+
+    def test_of_a_hessian_that_is_rounded_end_the_table(self):
+        """Where there is no linear stage, up to where they matter."""
+        case = regrown(TURNED, (3.0, 1.0 + 1e-10), 1e-16)
+        off = errors(table_of(case), curve_of(case, -1, pieces=60))
+        assert off[0] <= CLAIMED
+        assert off[~np.isnan(off)].max() <= CLAIMED
+        assert np.isnan(off[-1])
 
     def test_errors_follow_the_hessian(self):
         """Rounded entries by their units, and those are an honest bound of what they do."""

@@ -214,7 +214,7 @@ def block_growth_times(group: BlockCurves) -> tuple[Float, Float]:
     That is where the extreme eigenvalue has not the sign of that side, or where θ* is orthogonal
     to its eigenvectors.
     """
-    eigenvalues, components = group.model.eigenvalues, group.linear.components
+    eigenvalues, components = group.model.eigenvalues, group.starts.linear.components
     times = []
     for side in (1.0, -1.0):
         speeds = side * eigenvalues

@@ -32,7 +32,7 @@ from limitpoint.mirror.tabulated_model import BlockModel
 from limitpoint.mirror.tabulated_panels import Panels
 from limitpoint.mirror.tabulated_planes import OWN_ROUNDING
 
-__all__ = ["Entries", "tabulate", "tabulate_together"]
+__all__ = ["WORST_ROUNDING", "Entries", "tabulate", "tabulate_together"]
 
 EPS = float(np.finfo(np.float64).eps)
 LONGEST, FIRST = 3.0, 0.5
@@ -78,6 +78,8 @@ MOST_PANELS = 2000
 # (rounding ends it at about 1e-7, where k is off its limit by the square of that); one that levels
 # off on its way to infinity has the next zero of ∇k farther away.
 CRITICAL_DISTANCE = 1e-3
+# Growth rates at a critical point below this part of the largest are zero up to rounding.
+UNSTABLE = 1e-6
 # A table that ends early has ended for rounding only where that is a tenth of what ends tables, or
 # more (slow manifolds); with less (kinks and singularities have a few eps) k itself ended it.
 ROUNDING_ENDS_TABLES = 0.1 * WORST_ROUNDING
@@ -96,7 +98,7 @@ class _State:
     conjugate: Float
     held: Float
     active: NDArray[np.intp]
-    covariance: Float
+    errors: "_Errors"
     levelled: NDArray[np.bool_] = field(init=False)
     reached_zero: NDArray[np.bool_] = field(init=False)
     smallest_gradient: Float = field(init=False)
@@ -105,6 +107,7 @@ class _State:
     as_a_whole: NDArray[np.bool_] = field(init=False)
     blurred: NDArray[np.bool_] = field(init=False)
     own_limit: Float = field(init=False)
+    limit: Float = field(init=False)
     k_rate: Float = field(init=False)
 
     def blocks(self, curves: NDArray[np.intp]) -> Float:
@@ -130,6 +133,25 @@ class _State:
         self.as_a_whole = np.zeros(count, dtype=bool)
         self.blurred = np.zeros(count, dtype=bool)
         self.own_limit = np.zeros(count)
+        self.limit = np.full(count, np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class _Errors:
+    """Of the curves at the start of the next panel: of their values, and of ξ at a given k."""
+
+    covariance: Float
+    clock: Float
+    slowest: Float
+
+    def updated(
+        self, curves: NDArray[np.intp], covariance: Float, clock: Float, slowest: Float
+    ) -> "_Errors":
+        """The errors with those of some curves replaced."""
+        new = _Errors(self.covariance.copy(), self.clock.copy(), self.slowest.copy())
+        new.covariance[curves], new.clock[curves] = covariance, clock
+        new.slowest[curves] = slowest
+        return new
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +198,11 @@ def tabulate(model: BlockModel, entries: Entries) -> Panels:
         conjugate=entries.conjugates.copy(),
         held=entries.held,
         active=np.flatnonzero(entries.present),
-        covariance=(entries.errors**2)[:, :, None] * np.eye(entries.errors.shape[1]),
+        errors=_Errors(
+            covariance=(entries.errors**2)[:, :, None] * np.eye(entries.errors.shape[1]),
+            clock=np.zeros(len(entries.radius)),
+            slowest=np.zeros(len(entries.radius)),
+        ),
     )
     largest = np.maximum(LARGEST_COEF, 1e10 * np.abs(entries.coefs))
     table, cuts, length, patience = _Table(len(entries.radius)), _Cuts.of(state), FIRST, 0
@@ -205,11 +231,11 @@ def tabulate(model: BlockModel, entries: Entries) -> Panels:
                 length, patience = length / 2, PATIENCE
             continue
         with np.errstate(all="ignore"):
-            covariance, off = _propagated(model, state, panel, length)
+            errors, off = _propagate(model, state, panel, length)
         if not (off <= allowed).all():
             _retire(model, state, now[~(off <= allowed)], blurred=length > SINGULAR_PANEL)
             continue
-        state.covariance[now] = covariance
+        state.errors = errors
         cuts.forget()
         table.add(now, panel, length)
         _advance(state, panel, largest, model)
@@ -258,6 +284,7 @@ class _Table:
             smallest_gradient=state.smallest_gradient,
             cut_short=state.cut_short,
             blurred=state.blurred,
+            limit=state.limit,
         )
 
 
@@ -407,6 +434,7 @@ def _solve(model: BlockModel, state: _State, length: float, noise: Float) -> _Pa
             "k": changes["k"][0, -1],
             "conjugate": changes["conjugate"][0, -1],
             "k rate": k_rate[-1],
+            "clock rate": clock_rate[-1],
             "steep": steep.min(axis=0),
         },
     )
@@ -435,13 +463,23 @@ def _local_errors(
     return np.asarray(left_out + np.where(exact, rounding, np.maximum(rounding, whole)))
 
 
-def _propagated(
+def _propagate(
     model: BlockModel, state: _State, panel: _Panel, length: float
-) -> tuple[Float, Float]:
-    """Covariance of the errors at the end of the panel, and how far k and ξ are off there."""
+) -> tuple[_Errors, Float]:
+    """The errors at the end of the panel, and how far the active curves are off there, relative."""
     now = state.active
     at = (state.radius[now], state.side[now], state.held[now].T, state.signs[now].T)
-    return propagate(model, at, panel.values, length, state.covariance[now], panel.local)
+    known = state.errors
+    covariance, off, shift = propagate(
+        model, at, panel.values, length, known.covariance[now], panel.local
+    )
+    # ξ is off by what shifts and rates add up to. That is compared with how long it takes k to
+    # change by a factor, where that takes longest: next to a pole any rounding of ξ is all of k.
+    rate = panel.end["clock rate"]
+    clock = known.clock[now] + shift * rate + off * panel.end["clock"]
+    slowest = np.maximum(known.slowest[now], rate)
+    errors = known.updated(now, covariance, clock, slowest)
+    return errors, np.asarray(np.maximum(off, clock / slowest))
 
 
 def _advance(state: _State, panel: _Panel, largest: Float, model: BlockModel) -> None:
@@ -469,7 +507,11 @@ def _advance(state: _State, panel: _Panel, largest: Float, model: BlockModel) ->
     # goes on along what grows, however small that has become.
     left = (signs != 0) | (state.values[now] != 0)
     at_zero &= ~(left & (state.side[now, None] * model.eigenvalues >= 0)).any(axis=1)
-    state.levelled[now] = levelled & ~at_zero
+    leaving = np.zeros(len(now), dtype=bool)
+    ends = np.flatnonzero(levelled & ~at_zero)
+    leaving[ends], state.limit[now[ends]] = _at_critical_points(model, state, now[ends])
+    state.blurred[now], state.cut_short[now] = leaving, leaving
+    state.levelled[now] = levelled & ~at_zero & ~leaving
     state.reached_zero[now] = at_zero
     done = levelled | at_zero | (k >= largest[now]) | (radius >= LARGEST_RADIUS)
     state.active = now[~done]
@@ -482,12 +524,41 @@ def _retire(
     z = state.blocks(curves)
     with np.errstate(all="ignore"):
         near = model.critical_distances(z, state.side[curves])
-        state.cut_short[curves] = ~(model.rounding(z) >= ROUNDING_ENDS_TABLES)
-    state.cut_short[curves] |= blurred
-    state.blurred[curves] = blurred
+        state.cut_short[curves] = blurred | ~(model.rounding(z) >= ROUNDING_ENDS_TABLES)
+        state.blurred[curves] = blurred
+        leaving, state.limit[curves] = _at_critical_points(model, state, curves)
+    state.blurred[curves] |= leaving
+    state.cut_short[curves] |= leaving
     steady = state.k_rate[curves] <= STEADY * np.abs(state.k[curves])
-    state.levelled[curves] = (near < CRITICAL_DISTANCE) | steady
+    state.levelled[curves] = ((near < CRITICAL_DISTANCE) | steady) & ~leaving
     state.active = np.setdiff1d(state.active, curves)
+
+
+def _at_critical_points(
+    model: BlockModel, state: _State, curves: NDArray[np.intp]
+) -> tuple[NDArray[np.bool_], Float]:
+    """Whether curves have come to a saddle of k, and the value of k at the critical point.
+
+    At a bound nothing grows: no eigenvalue of `d∇²k`, among the components that are not zero for
+    ever, is positive. In a valley of critical points one is zero, and as far from that as the
+    curve is from the valley. Else the curve leaves the point along what is left of the block. The
+    value is `k − ½ gᵀH⁺g`, a step of Newton's method from here; NaN far from critical points.
+    """
+    if len(curves) == 0:
+        return np.zeros(0, dtype=bool), np.zeros(0)
+    z, side, held = state.blocks(curves), state.side[curves], state.held[curves]
+    with np.errstate(all="ignore"):
+        near = model.critical_distances(z, side)
+        bend = side[:, None, None] * model.hessian(z) * held[:, :, None] * held[:, None, :]
+        slope = side[:, None] * model.gradient(z) * held
+    usable = np.isfinite(bend).all(axis=(1, 2)) & (near < CRITICAL_DISTANCE)
+    values, basis = np.linalg.eigh(np.where(usable[:, None, None], bend, 0.0))
+    flat = (UNSTABLE + 10 * np.where(usable, near, 0.0)) * np.abs(values).max(axis=1)
+    leaving = usable & (values[:, -1] > flat)
+    with np.errstate(all="ignore"):
+        parts = np.einsum("nij,ni->nj", basis, slope)
+        rest = np.where(np.abs(values) > flat[:, None], parts**2 / values, 0.0).sum(axis=1)
+        return leaving, np.where(usable, state.k[curves] - side * rest / 2, np.nan)
 
 
 def _tails_of_components(

@@ -2,10 +2,10 @@
 
 What is off by δ at one place is off by Φδ further on, Φ the derivative of the flow of the curve.
 Errors that one panel adds are independent of those of the others, so that their covariance C goes
-on as `ΦCΦᵀ`. A shift along the curve itself is no error: k says where on it one is. What is left
-moves the curve, and with it the rates of k and ξ. Where that is more than a table may be off, its
-curve has to end: a component that rounding has made, or that was known relative to the whole block
-only, may be all of the block later on.
+on as `ΦCΦᵀ`. A shift along the curve itself is none of the curve: k says where on it one is, and
+only ξ is off there. What is left moves the curve, and with it the rates of k and ξ. Where that is
+more than a table may be off, its curve has to end: a component that rounding has made, or that was
+known relative to the whole block only, may be all of the block later on.
 """
 
 import numpy as np
@@ -33,11 +33,13 @@ def propagate(
     length: float,
     covariance: Float,
     local: Float,
-) -> tuple[Float, Float]:
-    """The covariance (N, p, p) at the end of a panel, and how far k and ξ are off there, relative.
+) -> tuple[Float, Float, Float]:
+    """The covariance (N, p, p) at the end of a panel, and how far the curves are off there.
 
-    `at` are the radius, side, held and signs of the N curves, `values` (p, points, N) those of the
-    panel, `local` (N, p) the errors that it adds.
+    Relative to the block and to the rates (N,), and by how many units of the position they have
+    been shifted along themselves on this panel (N,). `at` are the radius, side, held and signs of
+    the N curves, `values` (p, points, N) those of the panel, `local` (N, p) the errors that it
+    adds.
     """
     _, _, _, signs = at
     points, values = rule()[0][PLACES], values[:, PLACES]
@@ -52,13 +54,15 @@ def propagate(
     y = components(values[:, -1], signs)
     norm = np.sqrt((y * y).sum(axis=0))
     scale = np.where(signs != 0, y, 1.0)
-    shift = _off_the_curve(velocity[:, -1].T, scale.T)
-    covariance = shift @ covariance @ np.swapaxes(shift, 1, 2)
+    across, along = _off_the_curve(velocity[:, -1].T, scale.T)
+    shift = np.sqrt(np.abs(np.einsum("ni,nij,nj->n", along, covariance, along)))
+    covariance = across @ covariance @ np.swapaxes(across, 1, 2)
     spread = np.concatenate([(scale / norm).T[:, None, :] * np.eye(len(y)), log_slopes], axis=1)
     off = np.einsum("nij,njk,nik->ni", spread, covariance, spread)
     # The block is scaled at the end of a panel, the components that are not logarithms with it.
     unit = np.where(signs != 0, 1.0, 1.0 / norm).T
-    return covariance * unit[:, :, None] * unit[:, None, :], np.sqrt(np.abs(off).max(axis=1))
+    scaled = covariance * unit[:, :, None] * unit[:, None, :]
+    return scaled, np.sqrt(np.abs(off).max(axis=1)), shift
 
 
 def _derivatives(
@@ -83,14 +87,14 @@ def _derivatives(
     return slopes, log_slopes * held.T[:, None], velocity
 
 
-def _off_the_curve(velocity: Float, scale: Float) -> Float:
-    """`I − v̇aᵀ/aᵀv̇` (N, p, p): what moves along the curve so far that k is as it was.
+def _off_the_curve(velocity: Float, scale: Float) -> tuple[Float, Float]:
+    """`I − v̇aᵀ/aᵀv̇` (N, p, p), which moves along the curve so far that k is as it was; `a/aᵀv̇`.
 
     With `δy = Sδv`, the change of k is `∇k·Sδv`, and `∇k` is along `Sv̇`.
     """
     normal = scale**2 * velocity
-    along = np.einsum("ni,ni->n", normal, velocity)[:, None, None]
-    return np.asarray(np.eye(velocity.shape[1]) - velocity[:, :, None] * normal[:, None] / along)
+    along = normal / np.einsum("ni,ni->n", normal, velocity)[:, None]
+    return np.eye(velocity.shape[1]) - velocity[:, :, None] * along[:, None], along
 
 
 def _exponentials(matrices: Float) -> Float:

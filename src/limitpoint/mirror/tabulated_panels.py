@@ -26,7 +26,8 @@ FEW_PLACES = 4000
 class Panels:
     """The table of N curves.
 
-    `rows[j, i]` is the place of curve i's panel j in the flat arrays, −1 where it has none.
+    `rows[j, i]` is the place of curve i's panel j in the flat arrays, −1 where it has none. `limit`
+    is the value of k at the critical point where a curve ends, NaN elsewhere.
     """
 
     edges: Float
@@ -38,6 +39,7 @@ class Panels:
     smallest_gradient: Float
     cut_short: NDArray[np.bool_]
     blurred: NDArray[np.bool_]
+    limit: Float
 
     def part(self, curves: slice) -> "Panels":
         """The table of some of the curves; they share what is in it."""
@@ -53,6 +55,7 @@ class Panels:
             smallest_gradient=self.smallest_gradient[curves],
             cut_short=self.cut_short[curves],
             blurred=self.blurred[curves],
+            limit=self.limit[curves],
         )
 
     @cached_property
@@ -150,6 +153,10 @@ class Panels:
             if name == "k":  # and one that does not fall is rounding alone
                 rate = np.where(self.levelled & ~(slope < 0), 0.0, rate)
                 slope = np.where(self.levelled & ~(slope < 0), -1.0, slope)
+                # Where the value at the end is known, it falls so fast that it gets there.
+                left = self.limit - self.edge_values("k")[self.counts, curves]
+                toward = -rate / left
+                slope = np.where(self.levelled & (toward < 0), toward, slope)
             return rate, slope
 
 

@@ -279,7 +279,7 @@ def _not_orthogonal(mirror: TabulatedMap) -> Condition:
     margins = np.zeros(size)
     for group, where in zip(mirror.groups, mirror.columns, strict=True):
         norms = np.linalg.norm(group.blocks, axis=1)
-        extreme = np.abs(group.linear.components[:, [0, -1]]).min(axis=1)
+        extreme = np.abs(group.starts.linear.components[:, [0, -1]]).min(axis=1)
         margins[where] = np.divide(extreme, norms, out=np.zeros_like(norms), where=norms > 0)
     worst = int(np.argmin(margins))
     return Condition(
