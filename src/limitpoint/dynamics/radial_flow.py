@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from limitpoint.arrays import Float
+from limitpoint.dynamics.gauge import FitGauge
 from limitpoint.dynamics.integrate import LARGEST_TRIAL, Integration, integrate
 from limitpoint.dynamics.row_space import RowSpace
 from limitpoint.dynamics.trajectory import Trajectory
@@ -24,8 +25,6 @@ from limitpoint.status import Status
 __all__ = ["flow_in_row_space", "safe_radial_map"]
 
 EPS = float(np.finfo(np.float64).eps)
-# y counts as out of reach when no coefficients come closer to it than this, relative.
-RANGE_TOLERANCE = 1e-10
 # A part of the start in the null space below this, relative, is rounding; from such a start the
 # saddle at zero can be met, and counts as met when z has shrunk by this.
 ROUNDING = 1e-14
@@ -41,12 +40,13 @@ class _RowSpace:
     """Data and start in the coordinates of the row space."""
 
     radial: RadialMap
+    left: Float  # U
     rows: Float  # Vᵀ
     values: Float  # Σ
     target: Float  # Σ⁻¹Uᵀy
     start: Float  # ζ(0)
     kept: Float  # z_null
-    in_range: bool
+    gauge: FitGauge
 
     @classmethod
     def of(cls, problem: Problem, radial: RadialMap) -> "_RowSpace":
@@ -54,12 +54,11 @@ class _RowSpace:
         data = RowSpace.of(task.X)
         left, values, rows = data.left, data.values, data.rows
         inside = left.T @ task.y
-        outside = float(np.linalg.norm(task.y - left @ inside))
         null = start - rows.T @ (rows @ start)
         if np.linalg.norm(null) <= ROUNDING * np.linalg.norm(start):
             null = np.zeros_like(null)
-        in_range = outside <= RANGE_TOLERANCE * float(np.linalg.norm(task.y))
-        return cls(radial, rows, values, inside / values, rows @ start, null, in_range)
+        gauge = FitGauge.of(task, radial.coef(start))
+        return cls(radial, left, rows, values, inside / values, rows @ start, null, gauge)
 
     @property
     def square_kept(self) -> float:
@@ -80,25 +79,14 @@ class _RowSpace:
     def coefs(self, inside: Float) -> Float:
         return np.array([self.multiplier(zeta) * self.inputs(zeta) for zeta in inside])
 
-    @property
-    def unit(self) -> float:
-        """Size of the fit (that of the start if the fit is zero)."""
-        fit = float(np.linalg.norm(self.values * self.target))
-        return fit or self.multiplier(self.start) * float(np.linalg.norm(self.values * self.start))
-
     def misfit(self, inside: Float) -> float:
         """Distance of Xβ from the best fit, relative."""
-        if self.unit == 0.0:
-            return 0.0
-        gap = self.values * (self.target - self.multiplier(inside) * inside)
-        return float(np.linalg.norm(gap)) / self.unit
+        return self.gauge.misfit(self.multiplier(inside) * self.inputs(inside))
 
     def rounding(self, inside: Float) -> float:
         """The misfit that rounding of ζ causes."""
-        if self.unit == 0.0:
-            return 0.0
-        noise = self.values * self.multiplier(inside) * np.abs(inside)
-        return ROUNDING_UNITS * EPS * float(np.linalg.norm(noise)) / self.unit
+        along = self.values * self.multiplier(inside) * np.abs(inside)
+        return self.gauge.relative(ROUNDING_UNITS * EPS * (np.abs(self.left) @ along))
 
     def caught(self, inside: Float) -> bool:
         """Whether z has shrunk to the saddle at zero, which only starts in the row space can."""
@@ -150,7 +138,7 @@ def flow_in_row_space(
         misfit=lambda state: 0.0 if space.caught(state[:size]) else space.misfit(state[:size]),
         rounding=lambda state: space.rounding(state[:size]),
         misfit_tolerance=misfit_tolerance,
-        arrived=Status.CONVERGED if space.in_range else Status.LEAST_SQUARES,
+        arrived=space.gauge.arrived,
         t_end=t_end,
         times=times,
         rtol=rtol,
