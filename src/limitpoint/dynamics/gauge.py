@@ -16,7 +16,7 @@ __all__ = ["FitGauge"]
 # y counts as out of reach when no coefficients come closer to it than this, relative.
 RANGE_TOLERANCE = 1e-10
 # A row whose target is a small part of its terms is measured by this part of them, so that rounding
-# of the terms stays far below the tolerance of a flow; one whose target is zero by the terms.
+# of the terms stays far below the tolerance of a flow.
 SMALL_ROW = 1e-3
 # Matrix products add a few units of rounding to those of the state itself.
 ROUNDING_UNITS = 8.0
@@ -76,10 +76,14 @@ class FitGauge:
             size = float(np.linalg.norm(reachable))
             if np.linalg.norm(bounded - reachable) > RANGE_TOLERANCE * size:
                 reachable = bounded
-        terms = np.abs(columns) @ np.abs(data.least_norm(reachable))
+        least = np.abs(data.least_norm(reachable))
+        terms = np.abs(columns) @ least
         outside = np.abs(task.y - reachable) > RANGE_TOLERANCE * (np.abs(task.y) + terms)
         unit = float(np.linalg.norm(reachable)) or float(np.linalg.norm(task.X @ start))
-        sizes = np.maximum(np.abs(reachable), np.where(reachable == 0, 1.0, SMALL_ROW) * terms)
+        # What a row would be with every coefficient as large as the largest, in even units.
+        scales = (data.column_scales * np.ones_like(least.T)).T
+        most = np.abs(columns) @ (scales * (least / scales).max(initial=0.0))
+        sizes = np.where(reachable == 0, most, np.maximum(np.abs(reachable), SMALL_ROW * terms))
         return cls(task, basis, basis.T @ reachable, unit, not outside.any(), sizes)
 
     def misfit(self, coef: Float) -> float:
