@@ -43,8 +43,8 @@ __all__ = [
 
 # exp of this is still finite.
 LARGEST_LOG = 709.0
-# Squares of the entries of a direction, and sums of them, must not overflow.
-LARGEST_ENTRY = 1e150
+# Entries of a direction: larger starts are made by the scale.
+LARGEST_ENTRY = 1e200
 # Balanced starts draw from a stream of their own: a direction that met data drawn from the same
 # seed again would lie in their row space, where nothing depends on it.
 BALANCED_STREAM = 7_305_011
@@ -80,8 +80,8 @@ def checked_layers(layers: Iterable[ArrayLike], name: str) -> tuple[Float, ...]:
         largest = float(np.abs(array).max(initial=0.0))
         if largest > LARGEST_ENTRY:
             raise InitError(
-                f"{name}[{i}] must have entries of at most {LARGEST_ENTRY:g} in modulus, whose "
-                f"squares a float can hold; the largest is {largest:g}"
+                f"{name}[{i}] must have entries of at most {LARGEST_ENTRY:g} in modulus; the "
+                f"largest is {largest:g}. The scale makes a start larger"
             )
     return arrays
 
