@@ -15,6 +15,9 @@ __all__ = ["FitGauge"]
 
 # y counts as out of reach when no coefficients come closer to it than this, relative.
 RANGE_TOLERANCE = 1e-10
+# Every row by itself is fitted to a thousand times the tolerance of all together: an integration
+# holds all of them to its own tolerance, and the smallest to no more.
+ROW_SHARE = 1e-3
 # A row whose target is a small part of its terms is measured by this part of them, so that rounding
 # of the terms stays far below the tolerance of a flow.
 SMALL_ROW = 1e-3
@@ -105,11 +108,11 @@ class FitGauge:
         return self.relative(ROUNDING_UNITS * (np.abs(self.task.X) @ noise))
 
     def relative(self, rows: Float) -> float:
-        """What is missing in each row: the worst of all together and of each in its own size."""
+        """What is missing: of all rows together, or a part of the worst in its own size."""
         sizes = self.sizes.reshape(rows.shape)
         own = np.divide(np.abs(rows), sizes, out=np.zeros_like(rows), where=sizes > 0)
         together = float(np.linalg.norm(rows)) / (self.unit or 1.0)
-        return max(together, float(own.max(initial=0.0)))
+        return max(together, ROW_SHARE * float(own.max(initial=0.0)))
 
     @property
     def arrived(self) -> Status:

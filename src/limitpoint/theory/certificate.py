@@ -223,6 +223,10 @@ def certify_mirror_limits(
     The map may be one for all rows or have one scale for each (`MirrorMap.across`).
     """
     start = np.broadcast_to(mirror.start_coefs(), coefs.shape)
+    # Where every target is zero, the potential at the start is all that gives a size.
+    size = 0.0
+    if not constraint.fit.any():
+        size = float(np.abs(mirror.evaluate(np.zeros_like(clocks)).conjugates).sum())
     answers = _curve_answers if isinstance(mirror, CurveMap) else _closed_answers
     found = answers(constraint, mirror, coefs, clocks)
     return [
@@ -230,7 +234,9 @@ def certify_mirror_limits(
             {
                 **fit_residuals(constraint, coef, start[k]),
                 "stationarity": found.stationarity(k),
-                "duality gap": relative(float(found.lost[k].sum()), float(found.terms[k].sum())),
+                "duality gap": relative(
+                    float(found.lost[k].sum()), float(found.terms[k].sum()) + size
+                ),
                 ERROR_BOUND: found.error_bound(k),
             }
         )
