@@ -38,8 +38,9 @@ def out_of_range():
 
 
 def rank_deficient():
-    X, _ = oracle.data(4, 2, 2, 0)
-    X = X @ np.random.default_rng(0).standard_normal((2, 4))
+    # Of small integers: a product of floats has full rank, exactly.
+    rng = np.random.default_rng(0)
+    X = (rng.integers(-9, 10, (4, 2)) @ rng.integers(-9, 10, (2, 4))) / 32.0
     X[:, 1] = 0.0
     return X, X @ np.ones((4, 2))
 

@@ -229,19 +229,19 @@ class TestConditions:
         assert found.detail == "bounded: features 2, 4"
 
     def test_half_lines_report_how_deep_inside_a_fit_can_be(self):
-        """β₁ + 2β₂ = 3: the deepest point is (1, 1), the minimum-norm one (0.6, 1.2)."""
+        """β₁ + 2β₂ = 3: in the deepest point each contributes half of the target."""
         problem = diagonal_problem([[1.0, 2.0]], [3.0], [1.0, 1.0], [1.0, 1.0])
         found = condition(problem, "limitpoint.half_lines", "half-lines exists")
         assert found.holds
         # HiGHS solves linear programs to 1e-9 or so.
-        assert found.margin == pytest.approx(1 / 1.2, rel=1e-7)
+        assert found.margin == pytest.approx(0.5, rel=1e-7)
         assert found.detail.startswith("2 coefficients never cross their bound")
 
     def test_half_lines_report_how_far_outside_all_fits_are(self):
         problem = diagonal_problem([[1.0, 2.0]], [-3.0], [1.0, 1.0], [1.0, 1.0])
         found = condition(problem, "limitpoint.half_lines", "half-lines exists")
         assert not found.holds
-        assert found.margin == pytest.approx(-1 / 1.2, rel=1e-7)
+        assert found.margin == pytest.approx(-0.5, rel=1e-7)
 
     def test_opposite_layers_bound_the_other_side(self):
         problem = diagonal_problem([[1.0, 2.0]], [-3.0], [1.0, -1.0], [-1.0, 1.0])

@@ -7,10 +7,11 @@ from tests.oracles.problem_sets import random_problems
 from tests.theory.problems import diagonal_problem, gaussian_data, random_layers
 
 import limitpoint as lp
+from limitpoint.mirror import in_units
+from limitpoint.theory.constraint import Constraint
 from limitpoint.theory.dual_coordinates import DualCoordinates
 from limitpoint.theory.position_newton import solve_on_curves
 from limitpoint.theory.shifted_hessian import solve_graded, solve_shifted
-from limitpoint.theory.whitening import whiten
 
 # Residuals of Newton's method, relative to the size of the answer.
 NEWTON = 1e-10
@@ -35,12 +36,19 @@ def random_problem(number):
 
 
 def solve(problem, near=()):
-    mirror = problem.network.mirror_map(problem.init)
-    return mirror, solve_on_curves(mirror, whiten(problem.task.X, problem.task.y), near)
+    constraint = constraint_of(problem)
+    mirror = mirror_of(problem)
+    return mirror, solve_on_curves(mirror, constraint, near)
+
+
+def mirror_of(problem):
+    """In the units of the constraint."""
+    units = constraint_of(problem).units
+    return in_units(problem.network.mirror_map(problem.init), units, units)
 
 
 def coefs_of(mirror, solution):
-    return mirror.along(solution.positions).coefs
+    return mirror.along(solution.positions).coefs * mirror.coef_units
 
 
 def size_of(problem, coef):
@@ -72,7 +80,7 @@ def test_warm_starts_give_the_same_answer(number):
     problem = random_problem(number)
     mirror, cold = solve(problem)
     neighbours = [
-        solve_on_curves(mirror.at_log_scale(mirror.log_scale + apart), whiten_of(problem))
+        solve_on_curves(mirror.at_log_scale(mirror.log_scale + apart), constraint_of(problem))
         for apart in (3.0, -1.0, 0.5, 0.2)
     ]
     expected = coefs_of(mirror, cold)
@@ -85,15 +93,15 @@ def test_warm_starts_give_the_same_answer(number):
         assert apart <= 100 * NEWTON * size_of(problem, expected)
 
 
-def whiten_of(problem):
-    return whiten(problem.task.X, problem.task.y)
+def constraint_of(problem):
+    return Constraint.of(problem.task.X, problem.task.y)
 
 
 @pytest.mark.parametrize("number", range(0, 16, 2))
 def test_a_solution_close_by_saves_steps(number):
     problem = random_problem(number)
     mirror, cold = solve(problem)
-    close = solve_on_curves(mirror.at_log_scale(mirror.log_scale + 1e-3), whiten_of(problem))
+    close = solve_on_curves(mirror.at_log_scale(mirror.log_scale + 1e-3), constraint_of(problem))
     assert solve(problem, [close])[1].iterations < cold.iterations
 
 
@@ -173,9 +181,8 @@ class TestSpecialData:
     def test_dependent_samples(self, depth, scale):
         X, y = gaussian_data(4, 12)
         layers = random_layers(12, depth)
-        both = diagonal_problem(
-            np.vstack([X, X[0] - X[1]]), [*y, y[0] - y[1]], *layers, scale=scale
-        )
+        # Twice a row is exact in float64, a difference of rows is not.
+        both = diagonal_problem(np.vstack([X, 2 * X[0]]), [*y, 2 * y[0]], *layers, scale=scale)
         once = lp.predict(diagonal_problem(X, y, *layers, scale=scale))
         twice = lp.predict(both)
         assert twice.certificate.ok
@@ -187,7 +194,8 @@ class TestSpecialData:
     def test_targets_out_of_reach(self, depth, scale):
         """The best fits are those of the projected targets."""
         rng = np.random.default_rng(depth)
-        X = rng.standard_normal((6, 3)) @ rng.standard_normal((3, 12))
+        # Of small integers: a product of floats has full rank, exactly.
+        X = (rng.integers(-9, 10, (6, 3)) @ rng.integers(-9, 10, (3, 12))) / 32.0
         y = rng.standard_normal(6)
         layers = random_layers(12, depth)
         limit = lp.predict(diagonal_problem(X, y, *layers, scale=scale))

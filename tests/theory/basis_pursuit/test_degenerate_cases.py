@@ -123,7 +123,8 @@ class TestLeastSquares:
     @pytest.mark.parametrize("seed", range(5))
     def test_least_penalty_among_least_squares(self, seed):
         rng = np.random.default_rng(seed)
-        X = rng.normal(size=(12, 4)) @ rng.normal(size=(4, 20))
+        # Of small integers: a product of floats has full rank, exactly.
+        X = (rng.integers(-9, 10, (12, 4)) @ rng.integers(-9, 10, (4, 20))) / 64.0
         y, t_plus, t_minus = rng.normal(size=12), rng.uniform(0.5, 2, 20), rng.uniform(0.5, 2, 20)
         path = saddle_path(X, y, t_plus, t_minus)
         assert path.status is Status.LEAST_SQUARES

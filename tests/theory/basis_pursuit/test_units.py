@@ -30,7 +30,7 @@ def test_the_two_exact_oracles_agree(seed):
 
 
 def test_a_sample_of_the_campaign():
-    rows = campaign.run(20, SEED)
+    rows = campaign.rows(20, SEED)
     figures = campaign.summary(rows)
     assert figures["passed"], figures
     assert figures["worst certified error"] < 1e-12
