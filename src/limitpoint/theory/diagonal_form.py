@@ -162,7 +162,8 @@ class Reduction:
         return Certificate(residuals, inner.certificate.tolerance)
 
     def _status(self, certificate: Certificate, coef: Float, inner: Limit) -> Status:
-        if certificate.ok or not inner.status.ok:
+        # Rounding of the data within may hide a rank that the data as given have exactly.
+        if inner.status is not Status.RANK_HIDDEN and (certificate.ok or not inner.status.ok):
             return inner.status
         return status_of(certificate, Constraint.of(self.problem.task.X, self.problem.task.y), coef)
 

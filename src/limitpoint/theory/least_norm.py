@@ -55,6 +55,10 @@ class LeastNorm:
         """Coefficients with `Xβ = fit`, and the ν with `β = DXᵀν`."""
         return self._refined(*self.move(fit), fit)
 
+    def fitted(self, coef: Float, fit: Float) -> Float:
+        """These coefficients, moved as little as makes them fit row by row."""
+        return self._refined(coef, np.zeros(len(fit)), fit)[0]
+
     def without(self, vector: Float) -> tuple[Float, Float]:
         """What the data do not see of a vector, `(I − KX)v`, and the ν with `v − that = DXᵀν`."""
         constraint = self._constraint

@@ -67,7 +67,8 @@ def radial_limit(task: Regression, radial: RadialMap, theorem: Theorem) -> Limit
         log_excess, iterations = _root(radial, square, 2 * math.log(wanted))
         # e Ξ² = b², and Ξ itself where that loses nothing.
         multiplier = wanted * math.exp(-0.5 * log_excess)
-    coef = multiplier * found.kept + found.least
+    norm = LeastNorm(found.constraint, np.ones(task.n_features))
+    coef = norm.fitted(multiplier * found.kept + found.least, found.constraint.fit)
     # With no multiplier left, z has followed β to zero.
     inverse = 1.0 / multiplier if multiplier > 0 else 0.0
     dual = inverse * found.least_dual - found.kept_dual

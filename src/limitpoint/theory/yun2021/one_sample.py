@@ -217,7 +217,7 @@ def _error_bound(
     size, speed = float(np.abs(x) @ np.abs(coef)) + abs(y), float(x @ along)
     if size == 0.0:
         return 0.0
-    if speed == 0.0 or not np.isfinite(speed):
+    if speed == 0.0 or not np.isfinite(speed) or not np.isfinite(noise):
         return np.inf
     # |I − along xᵀ/(xᵀalong)|, by what each coefficient contributes.
     shares, off = x * along / speed, noise * np.abs(x) * terms
