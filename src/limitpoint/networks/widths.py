@@ -1,9 +1,10 @@
 """Widths of hidden layers."""
 
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
-from limitpoint.arrays import MOST_LAYERS, as_several, as_whole_number
+from limitpoint.arrays import MOST_LAYERS, as_several, as_whole_number, shown
 from limitpoint.errors import NetworkError
 
 __all__ = ["as_widths"]
@@ -13,6 +14,8 @@ def as_widths(value: Any) -> tuple[int, ...]:
     """Whole numbers, at least one; a single number is one hidden layer."""
     wanted = "the number of neurons of each hidden layer, at least one"
     one = isinstance(value, Integral) and not isinstance(value, bool)
+    if isinstance(value, Mapping):
+        raise NetworkError(f"widths must hold {wanted}; it is {shown(value)}")
     given = (value,) if one else as_several(value, wanted, "widths", NetworkError)
     if not given or len(given) >= MOST_LAYERS:
         raise NetworkError(
