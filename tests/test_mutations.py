@@ -7,7 +7,7 @@ import pytest
 from tests.mutations.problems import CASES
 from tests.mutations.table import row_of
 
-# Maps of their own, a chain of evidence, a bound, one sample: the quickest of each.
+# Maps of their own, a bound, one sample: the quickest of each.
 SAMPLE = (
     ("separable", "Power3"),
     ("separable", "Paired"),
