@@ -31,7 +31,7 @@ def certify(problem, coef, clocks, *, y=None, in_range=True):
 
 
 def start_of(problem):
-    """The size in which coefficients are measured: a certificate counts 1e-5 of their start."""
+    """A part of the start, so that from a large one nudges are above its rounding."""
     a, b = problem.init.direction
     return 1e-5 * np.exp(2 * problem.init.log_scale) * np.abs(a * b).max()
 

@@ -66,15 +66,17 @@ def _refined(hessian: list[list[Decimal]], columns: list[list[Decimal]]) -> list
         forms = [[_dot(columns[i], images[j]) for j in size] for i in size]
         values = [forms[i][i] / (1 - excess[i][i]) for i in size]
         close = Decimal(EQUAL) * max(abs(value) for value in values)
-
-        def mixed(i: int, j: int) -> Decimal:
-            gap = values[j] - values[i]  # noqa: B023
-            if abs(gap) <= close:  # noqa: B023
-                return excess[i][j] / 2  # noqa: B023
-            return (forms[i][j] + values[j] * excess[i][j]) / gap  # noqa: B023
-
+        mixed = [
+            [
+                excess[i][j] / 2
+                if abs(values[j] - values[i]) <= close
+                else (forms[i][j] + values[j] * excess[i][j]) / (values[j] - values[i])
+                for j in size
+            ]
+            for i in size
+        ]
         columns = [
-            [columns[j][a] + sum(mixed(i, j) * columns[i][a] for i in size) for a in size]
+            [columns[j][a] + sum(mixed[i][j] * columns[i][a] for i in size) for a in size]
             for j in size
         ]
     return columns

@@ -54,9 +54,8 @@ def as_curve(mirror: MirrorMap) -> CurveMap:
     return ClosedCurve(mirror)
 
 
-@dataclass(frozen=True, eq=False)
-class _MapInUnits(MirrorMap):
-    """Of a map that is given as a function of the mirror coordinate."""
+class _InUnits:
+    """What both kinds share: everything that a change of units leaves as it is."""
 
     inner: MirrorMap
     coef_units: Float
@@ -78,6 +77,31 @@ class _MapInUnits(MirrorMap):
     def upper(self) -> Float:
         return self.inner.upper / self.coef_units
 
+    def growth_times(self) -> GrowthTimes:
+        raise NotImplementedError("times in other units are asked of the map itself")
+
+    def at_log_scale(self, log_scale: float) -> MirrorMap:
+        return in_units(self.inner.at_log_scale(log_scale), self.coef_units, self.clock_factors)
+
+    def at_log_scales(self, log_scales: Sequence[float]) -> Iterator[MirrorMap]:
+        for mirror in self.inner.at_log_scales(log_scales):
+            yield in_units(mirror, self.coef_units, self.clock_factors)
+
+    def across(self, log_scales: Float) -> MirrorMap | None:
+        together = self.inner.across(log_scales)
+        if together is None:
+            return None
+        return in_units(together, self.coef_units, self.clock_factors)
+
+
+@dataclass(frozen=True, eq=False)
+class _MapInUnits(_InUnits, MirrorMap):
+    """Of a map that is given as a function of the mirror coordinate."""
+
+    inner: MirrorMap
+    coef_units: Float
+    clock_factors: Float
+
     def evaluate(self, clocks: Float) -> MirrorPoint:
         point = self.inner.evaluate(clocks / self.clock_factors)
         with np.errstate(over="ignore", under="ignore"):
@@ -98,46 +122,14 @@ class _MapInUnits(MirrorMap):
         ratio = self.clock_factors / self.coef_units
         return self.inner.potential(coefs * self.coef_units) * ratio
 
-    def growth_times(self) -> GrowthTimes:
-        raise NotImplementedError("times in other units are asked of the map itself")
-
-    def at_log_scale(self, log_scale: float) -> MirrorMap:
-        return in_units(self.inner.at_log_scale(log_scale), self.coef_units, self.clock_factors)
-
-    def at_log_scales(self, log_scales: Sequence[float]) -> Iterator[MirrorMap]:
-        for mirror in self.inner.at_log_scales(log_scales):
-            yield in_units(mirror, self.coef_units, self.clock_factors)
-
-    def across(self, log_scales: Float) -> MirrorMap | None:
-        together = self.inner.across(log_scales)
-        if together is None:
-            return None
-        return in_units(together, self.coef_units, self.clock_factors)
-
 
 @dataclass(frozen=True, eq=False)
-class _CurveInUnits(CurveMap):
+class _CurveInUnits(_InUnits, CurveMap):
     """Of a map that is given along its curve: the curve parameter stays what it is."""
 
     inner: CurveMap
     coef_units: Float
     clock_factors: Float
-
-    @property
-    def log_scale(self) -> float:
-        return self.inner.log_scale
-
-    @property
-    def degree(self) -> int:
-        return self.inner.degree
-
-    @property
-    def lower(self) -> Float:
-        return self.inner.lower / self.coef_units
-
-    @property
-    def upper(self) -> Float:
-        return self.inner.upper / self.coef_units
 
     @property
     def log_clock_unit(self) -> float | Float:
@@ -183,19 +175,3 @@ class _CurveInUnits(CurveMap):
     def conjugates_at(self, positions: Float) -> Float:
         ratio = self.clock_factors / self.coef_units
         return self.inner.conjugates_at(positions) * ratio
-
-    def growth_times(self) -> GrowthTimes:
-        raise NotImplementedError("times in other units are asked of the map itself")
-
-    def at_log_scale(self, log_scale: float) -> MirrorMap:
-        return in_units(self.inner.at_log_scale(log_scale), self.coef_units, self.clock_factors)
-
-    def at_log_scales(self, log_scales: Sequence[float]) -> Iterator[MirrorMap]:
-        for mirror in self.inner.at_log_scales(log_scales):
-            yield in_units(mirror, self.coef_units, self.clock_factors)
-
-    def across(self, log_scales: Float) -> MirrorMap | None:
-        together = self.inner.across(log_scales)
-        if together is None:
-            return None
-        return in_units(together, self.coef_units, self.clock_factors)
