@@ -100,15 +100,22 @@ class TabulatedMap(CurveMap):
     @property
     def unknown(self) -> tuple[str, ...]:
         """Which coefficients are known up to where, and what ends their curves."""
+        return tuple(words for words, _ in self._ends())
+
+    @property
+    def not_smooth(self) -> tuple[str, ...]:
+        """Those of them whose curves end because k does, and not because float64 loses them."""
+        return tuple(words for words, is_lost in self._ends() if not is_lost)
+
+    def _ends(self) -> Iterator[tuple[str, bool]]:
+        """Each end in words, and whether rounding is what ends it."""
         blurred = np.zeros((2, self._size), dtype=bool)
         for group, where in zip(self.groups, self.columns, strict=True):
             blurred[:, where] = group.panels.blurred.reshape(2, -1)[::-1]
-        parts = []
         for ends, causes, way in zip(self.known, blurred, ("down", "up"), strict=True):
             for i in np.flatnonzero(np.isfinite(ends)):
                 cause = ROUNDING_ENDS if causes[i] else FORMULA_ENDS
-                parts.append(f"coefficient {i} is known {way} to {ends[i]:.6g}, {cause}")
-        return tuple(parts)
+                yield f"coefficient {i} is known {way} to {ends[i]:.6g}, {cause}", bool(causes[i])
 
     @property
     def known(self) -> tuple[Float, Float]:

@@ -306,15 +306,12 @@ def _limit_curves(limit: TabulatedMap) -> tuple[Condition, ...]:
         f"coefficient {i} is at most {upper[i]:.6g}" for i in np.flatnonzero(upper < np.inf)
     ]
     reach = float(np.minimum(np.abs(lower), np.abs(upper)).min())
-    ended = limit.unknown
-    # Where rounding takes a curve from float64 says nothing about k.
-    smooth = all("float64" in why for why in ended)
     return (
         Condition(
             name="k is analytic along the curves",
-            holds=smooth,
+            holds=not limit.not_smooth,
             margin=None,
-            detail="; ".join(ended) or "every curve can be followed",
+            detail="; ".join(limit.unknown) or "every curve can be followed",
         ),
         Condition(
             name="the curves meet no critical point but zero",
