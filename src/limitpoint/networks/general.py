@@ -326,7 +326,7 @@ def _limit_curves(limit: TabulatedMap) -> tuple[Condition, ...]:
             holds=not bounded,
             margin=reach if not bounded else -1.0 / max(reach, np.finfo(np.float64).tiny),
             detail="; ".join(bounded)
-            or "no coefficient is bounded" + (", as far as it is known" if ended else ""),
+            or "no coefficient is bounded" + (", as far as it is known" if limit.unknown else ""),
         ),
     )
 
