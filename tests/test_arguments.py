@@ -3,6 +3,8 @@
 Each must be refused by an error of limitpoint that names the argument as the caller wrote it:
 nothing else may be raised, and nothing warned of (warnings are errors here). The table is complete,
 by test: a new public name, or a new argument of one, fails until it is in it.
+
+One file, although long: it is one table.
 """
 
 import dataclasses

@@ -8,6 +8,8 @@ g the unit vector along ∇k. On each panel these are collocated (see `tabulated
 Picard's iteration where that converges, else by Newton's method. Panels are common to all curves;
 every quantity is its value at the panel's start plus `(1+u)Q(u)`, so that what starts at zero is
 right relative to itself.
+
+One file, although long: the state that all curves share, and the rules that advance and end them.
 """
 
 from collections.abc import Sequence
