@@ -135,6 +135,14 @@ def sensitivity_of(problem: Problem, limit: Limit) -> Sensitivity:
     return _OneSample(limit, limit.layers, sample)
 
 
+def _inverse(matrix: Float) -> Float:
+    """Pseudo-inverse of a matrix whose rows may be in any units."""
+    sizes = np.linalg.norm(matrix, axis=1)
+    sizes[sizes == 0] = 1.0
+    inverse: Float = np.linalg.pinv(matrix / sizes[:, None]) / sizes
+    return inverse
+
+
 class _OwnClocks(Sensitivity):
     """Every coefficient moves on its own: D is diagonal."""
 
@@ -184,7 +192,7 @@ class _OwnClocks(Sensitivity):
             reached = self._mirror.slopes_of(coef)
             slopes = np.fmax(self._mirror.slopes_of(self.limit.coef), reached)
         roots = np.sqrt(np.where(np.isfinite(slopes), slopes, 0.0))
-        gain: Float = roots[:, None] * np.linalg.pinv(self._range.T @ (self._task.X * roots))
+        gain: Float = roots[:, None] * _inverse(self._range.T @ (self._task.X * roots))
         return gain
 
 
@@ -205,10 +213,9 @@ class _Radial(Sensitivity):
     def _gain(self, coef: Float) -> Float:
         rows = self._range.T @ self._task.X
         if not self.limit.coef.any():  # the map is flat there, and says nothing
-            flat: Float = np.asarray(np.linalg.pinv(rows), dtype=np.float64)
-            return flat
+            return _inverse(rows)
         response = self._radial.jacobian_times(self._radial.inverse(self.limit.coef), rows.T)
-        gain: Float = response @ np.linalg.pinv(rows @ response)
+        gain: Float = response @ _inverse(rows @ response)
         return gain
 
 
@@ -226,8 +233,7 @@ class _MinimumNorm(Sensitivity):
         return ROUNDING_UNITS * EPS * np.abs(self.limit.coef)
 
     def _gain(self, coef: Float) -> Float:
-        gain: Float = np.asarray(np.linalg.pinv(self._range.T @ self._task.X), dtype=np.float64)
-        return gain
+        return _inverse(self._range.T @ self._task.X)
 
 
 class _Reduced(Sensitivity):

@@ -146,6 +146,7 @@ class BlockStarts:
         """A table with something in it for every curve that moves; else an error says why not."""
         present = ~self.endless & ~np.tile(self.frozen, 2)
         empty = np.flatnonzero(present & (panels.counts == 0))
+        self._check_critical(empty)
         self._check_blur(empty[panels.blurred[empty]])
         self._check_beginnings(empty)
         return panels
@@ -191,17 +192,22 @@ class BlockStarts:
             "decides where it goes; start it on the eigenvector, or farther from it"
         )
 
+    def _check_critical(self, curves: Index) -> None:
+        """Refuse starts at which nothing moves."""
+        blocks = np.exp(self.log_scale) * self.blocks[curves % len(self.blocks)]
+        for block in blocks:
+            slope = self.model.gradient((block @ self.model.basis)[None])[0]
+            if not slope.any():
+                raise NetworkError(
+                    f"a block starts at {block.tolist()}, a critical point of k: its coefficient "
+                    "never moves; start it elsewhere"
+                )
+
     def _check_beginnings(self, curves: Index) -> None:
         """Refuse starts from which not one panel could be followed."""
         if len(curves) == 0:
             return
         block = np.exp(self.log_scale) * self.blocks[curves[0] % len(self.blocks)]
-        slope = self.model.gradient((block @ self.model.basis)[None])[0]
-        if np.isfinite(slope).all() and not slope.any():
-            raise NetworkError(
-                f"a block starts at {block.tolist()}, a critical point of k: its coefficient never "
-                "moves; start it elsewhere"
-            )
         raise NetworkError(
             f"k cannot be followed from the block {block.tolist()}: it is not smooth there, or not "
             "finite. A general network needs a k that is analytic wherever training leads; use "

@@ -58,6 +58,8 @@ CLOCK_WEIGHT = 1e4
 # Mirror coordinates below this part of the largest are as good as zero when the columns that carry
 # the dual are chosen.
 SMALLEST_CLOCK = 1e-30
+# Coefficients are read off a map, whose powers and logarithms round by a few units each.
+ROUNDING_UNITS = 8.0
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ def status_of(certificate: Certificate, constraint: Constraint, coef: Float) -> 
 
 def _hidden(constraint: Constraint, coef: Float) -> bool:
     """Whether rounding of what is added up in some row exceeds what its target may be missed by."""
-    rounding = EPS * (np.abs(constraint.X) @ np.abs(coef))
+    rounding = ROUNDING_UNITS * EPS * (np.abs(constraint.X) @ np.abs(coef))
     return bool(
         (rounding > PROMISED[MISSED] * _references(constraint)).any() and constraint.y.any()
     )
