@@ -44,9 +44,7 @@ def wrong_answers(patch, X, coef=lambda coef, X: coef, clocks=lambda clocks: clo
     patch.setattr(
         RADIAL,
         "certify_radial_limit",
-        lambda data, radial, found, xi, dual: certify(
-            data, radial, coef(found, data.X), clocks(xi), clocks(dual)
-        ),
+        lambda data, radial, found, xi: certify(data, radial, coef(found, data.X), clocks(xi)),
     )
     certify_layers = TWO_LAYERS._certify
     patch.setattr(

@@ -274,23 +274,23 @@ class TestCertificate:
 
     def test_a_limit_moved_by_a_percent_fails(self, kind):
         _problem, limit, radial = self.parts(kind)
-        assert certify_radial_limit(CONSTRAINT, radial, limit.coef, limit.clocks, limit.dual).ok
+        assert certify_radial_limit(CONSTRAINT, radial, limit.coef, limit.clocks).ok
         null = np.eye(7) - np.linalg.pinv(SMALL[0]) @ SMALL[0]
         shift = null @ np.ones(7)
         shift *= 0.01 * np.linalg.norm(limit.coef) / np.linalg.norm(shift)
         for coef in (1.01 * limit.coef, limit.coef + shift, limit.coef - shift):
-            wrong = certify_radial_limit(CONSTRAINT, radial, coef, limit.clocks, limit.dual)
+            wrong = certify_radial_limit(CONSTRAINT, radial, coef, limit.clocks)
             assert not wrong.ok
             assert wrong.residuals["stationarity"] > 1e-4
         # Clocks of its own do not save it: they leave the row space.
         own = radial.inverse(limit.coef + shift) - radial.start
-        wrong = certify_radial_limit(CONSTRAINT, radial, limit.coef + shift, own, limit.dual)
+        wrong = certify_radial_limit(CONSTRAINT, radial, limit.coef + shift, own)
         assert wrong.residuals["stationarity"] > 1e-4
 
     def test_another_degree_fails(self, kind):
         _problem, limit, radial = self.parts(kind)
         other = PowerRadius(radial.start, radial.degree + 1)
-        assert not certify_radial_limit(CONSTRAINT, other, limit.coef, limit.clocks, limit.dual).ok
+        assert not certify_radial_limit(CONSTRAINT, other, limit.coef, limit.clocks).ok
 
 
 @NETWORKS

@@ -234,7 +234,7 @@ def test_certificate_fails_off_the_limit():
     (problem,) = covered(3, 3, 1, scale=0.7)
     limit, radial = lp.predict(problem), problem.network.radial_map(problem.init)
     constraint = Constraint.of(TASK.X, TASK.y)
-    assert certify_radial_limit(constraint, radial, limit.coef, limit.clocks, limit.dual).ok
+    assert certify_radial_limit(constraint, radial, limit.coef, limit.clocks).ok
     null = np.linalg.svd(X)[2][-1]
     for coef in (1.01 * limit.coef, limit.coef + 0.01 * np.linalg.norm(limit.coef) * null):
-        assert not certify_radial_limit(constraint, radial, coef, limit.clocks, limit.dual).ok
+        assert not certify_radial_limit(constraint, radial, coef, limit.clocks).ok

@@ -15,6 +15,7 @@ from limitpoint import Status
 from limitpoint.linalg import Equilibrated, equilibrate, exact_fit, exact_rank
 from limitpoint.theory.certificate import Certificate, certify_mirror_limits
 from limitpoint.theory.constraint import Constraint
+from limitpoint.theory.radial_certificate import certify_radial_limit
 
 
 def limit_of(network, init, X, y):
@@ -250,3 +251,24 @@ class TestTheBoundOnTheError:
         assert found.allowed("error bound") == 1e-7
         assert not Certificate({"feasibility": 1e-12, "error bound": 5e-7}).ok
         assert Certificate({"feasibility": 1e-12}).error_bound is None
+
+
+def test_the_bound_of_a_dense_network_sees_what_cancels_in_every_row():
+    """Two large columns meet one row; the third coefficient exceeds theirs by eight orders."""
+    X = np.array([[-1.3e-4, 0.0, 1.05e7, 3.4e8], [4.6e-6, 0.0, 0.0, 0.0]])
+    task = lp.Regression(X, [32.5, -1.02])
+    network = lp.FullyConnected((2, 1))
+    first = np.outer([-0.5, -0.5, 0.4, 0.07], [1.0, 0.0])
+    size = float(np.linalg.norm(first))
+    init = lp.Init([first, [[size], [0.0]], [size]], 1.5e-5)
+    limit, radial = lp.predict(lp.Problem(network, init, task)), network.radial_map(init)
+    assert limit.status is Status.CONVERGED
+    for moved in (1e-6, 1e-4, 1e-2):
+        change = moved * limit.coef[2] * np.array([0.0, 0.0, 1.0, -X[0, 2] / X[0, 3]])
+        terms = np.abs(X) @ np.abs(limit.coef) + np.abs(task.y)
+        error = float((np.abs(X * change) / terms[:, None]).max())
+        wrong = certify_radial_limit(
+            Constraint.of(task.X, task.y), radial, limit.coef + change, limit.clocks
+        )
+        assert not wrong.ok
+        assert wrong.error_bound >= 0.9 * error

@@ -3,6 +3,7 @@
 `β = DXᵀ(XDXᵀ)⁻¹ r` minimises `½ Σ β_i²/D_i` among those with `Xβ = r`. By QR of `√D Xᵀ` with
 its largest rows first, each coefficient is accurate in what it contributes, however different the
 columns are; a few steps of refinement, with residuals of the data as given, make it so row by row.
+Where ν itself is that accurate, β is added up from it, and lies in the row space by construction.
 """
 
 import numpy as np
@@ -18,6 +19,9 @@ __all__ = ["LeastNorm"]
 MAX_REFINEMENTS = 4
 # A row is fitted up to rounding when it misses by this part of what is added up in it.
 FITTED = 4 * EPS
+# Coefficients are added up from ν if rounding then moves no row by more than this part of what is
+# added up in it.
+ADDED_UP = 64 * EPS
 # What is left of a vector below this part of it is rounding.
 ROUNDING = 8 * EPS
 # Roots of smaller weights, times entries near one, would no longer be normal numbers.
@@ -38,6 +42,7 @@ class LeastNorm:
         self._constraint = constraint
         with np.errstate(over="ignore"):
             scaled = np.maximum(weights / constraint.units**2, TINY)
+        self._weights = weights
         self._roots = np.where(constraint.seen & (weights > 0), np.sqrt(scaled), 0.0)
         self._basis, self._triangle, self._pivots = row_sorted_qr((constraint.rows * self._roots).T)
 
@@ -53,7 +58,8 @@ class LeastNorm:
 
     def solve(self, fit: Float) -> tuple[Float, Float]:
         """Coefficients with `Xβ = fit`, and the ν with `β = DXᵀν`."""
-        return self._refined(*self.move(fit), fit)
+        coef, dual = self._refined(*self.move(fit), fit)
+        return self._added_up(np.zeros_like(coef), dual, fit) or (coef, dual)
 
     def fitted(self, coef: Float, fit: Float) -> Float:
         """These coefficients, moved as little as makes them fit row by row."""
@@ -63,7 +69,9 @@ class LeastNorm:
         """What the data do not see of a vector, `(I − KX)v`, and the ν with `v − that = DXᵀν`."""
         constraint = self._constraint
         moved, dual = self.move(constraint.X @ vector)
-        kept, back = self._refined(vector - moved, -dual, np.zeros((len(dual), *vector.shape[1:])))
+        nothing = np.zeros((len(dual), *vector.shape[1:]))
+        kept, back = self._refined(vector - moved, -dual, nothing)
+        kept, back = self._added_up(vector, back, nothing) or (kept, back)
         seen = constraint.seen.reshape(-1, *(1,) * (vector.ndim - 1))
         everything = constraint.data.rank == int(constraint.seen.sum())
         left, size = (float(np.abs(part * seen).max(initial=0.0)) for part in (kept, vector))
@@ -83,6 +91,26 @@ class LeastNorm:
                 break
             coef, dual, missed = coef + step, dual + turn, left
         return coef, dual
+
+    def _added_up(self, start: Float, dual: Float, fit: Float) -> tuple[Float, Float] | None:
+        """`start + DXᵀν` with ν refined until it fits; None if rounding of its terms would show."""
+        X = self._constraint.X
+        weights = self._weights.reshape(-1, *(1,) * (start.ndim - 1))
+        coef = start + weights * (X.T @ dual)
+        missed, residual = self._miss(coef, fit)
+        for _ in range(MAX_REFINEMENTS):
+            if missed <= FITTED:
+                break
+            dual = dual + self.move(residual)[1]
+            coef = start + weights * (X.T @ dual)
+            left, residual = self._miss(coef, fit)
+            if not left < missed:
+                return None
+            missed = left
+        terms = np.abs(start) + weights * (np.abs(X).T @ np.abs(dual))
+        sizes = np.abs(X) @ np.abs(coef) + np.abs(fit)
+        blur = EPS * (np.abs(X) @ terms)
+        return (coef, dual) if missed <= ADDED_UP and (blur <= ADDED_UP * sizes).all() else None
 
     def _miss(self, coef: Float, fit: Float) -> tuple[float, Float]:
         """The largest residual relative to what is added up in its row, and all of them."""

@@ -25,7 +25,7 @@ __all__ = ["certify_radial_limit"]
 
 
 def certify_radial_limit(
-    constraint: Constraint, radial: RadialMap, coef: Float, clocks: Float, dual: Float
+    constraint: Constraint, radial: RadialMap, coef: Float, clocks: Float
 ) -> Certificate:
     """Check that `coef` minimises `V(β) = Φ*(β) − βᵀz(0)` among the best fits of the data.
 
@@ -39,9 +39,8 @@ def certify_radial_limit(
     """
     start = radial.start
     reached, z = start + clocks, radial.inverse(coef)
-    # What the clocks were added up from: their duals, or the layers.
-    least = np.minimum(np.abs(constraint.X).T @ np.abs(dual), np.abs(z) + np.abs(start))
-    inside, terms = (row[0] for row in in_row_space(constraint, clocks[None], least))
+    moved = (z - start)[None]
+    inside, terms = (row[0] for row in in_row_space(constraint, moved, np.abs(z) + np.abs(start)))
     sums = np.abs(start) + terms
     sizes = np.abs(z) + sums
     off = np.where(constraint.seen, np.abs(z - (start + inside)), np.abs(z - start))

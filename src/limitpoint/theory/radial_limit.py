@@ -73,7 +73,7 @@ def radial_limit(task: Regression, radial: RadialMap, theorem: Theorem) -> Limit
     inverse = 1.0 / multiplier if multiplier > 0 else 0.0
     dual = inverse * found.least_dual - found.kept_dual
     clocks = _clocks(found, radial.start, inverse, dual)
-    certificate = certify_radial_limit(found.constraint, radial, coef, clocks, dual)
+    certificate = certify_radial_limit(found.constraint, radial, coef, clocks)
     return limit_at(
         coef,
         theorem,
