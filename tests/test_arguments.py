@@ -322,7 +322,12 @@ TABLE = {
     "NormalisedTime": Entry(
         lp.NormalisedTime,
         {},
-        {"margin": (*POSITIVE, None, 1e13), "rtol": TOLERANCE, "max_steps": COUNT},
+        {
+            "margin": (*POSITIVE, None, 1e13),
+            "rtol": TOLERANCE,
+            "max_steps": COUNT,
+            "own_layers": (None, 1, "yes", [True], 0.0),
+        },
     ),
     "flow": Entry(
         lp.flow,

@@ -136,3 +136,26 @@ def test_nothing_known_is_said():
     network = lp.Convolutional((1, 2))
     with pytest.raises(NoTheoremApplies):
         lp.verify(problem_of(network))
+
+
+@pytest.mark.parametrize("scale", [0.1, 1e-30])
+def test_the_layers_themselves_stand_behind_a_verdict(scale):
+    """At the problem's own scale, or at the smallest that float64 holds, which a note names."""
+    task = lp.Classification([[1, 2], [0, -3]], [1, -1])
+    network = lp.Diagonal(depth=2)
+    verdict = lp.verify(lp.Problem(network, lp.Init.zero_last(network, task, scale), task))
+    assert verdict.passed
+    names = [check.name for check in verdict.checks if "layers' flow" in check.name]
+    assert names == [
+        f"{'' if scale > 1e-9 else 'at scale 1e-09, '}layers' flow: distance at margin 1e+08"
+    ]
+    assert len(verdict.flows) == 2
+    assert any("scale 1e-09" in note for note in verdict.notes) == (scale < 1e-9)
+
+
+def test_layers_that_float64_cannot_hold_beside_each_other_leave_a_verdict_open():
+    task = lp.Classification([[1, 2], [0, -3]], [1, -1])
+    init = lp.Init([[1.0, 1e-20], [0.0, 0.0]])
+    verdict = lp.verify(lp.Problem(lp.Diagonal(depth=2), init, task))
+    assert verdict.outcome is lp.Outcome.INCONCLUSIVE
+    assert any("differ by more than float64 holds" in line for line in verdict.missing)

@@ -4,7 +4,9 @@ import re
 
 # What is stripped of a check's name.
 NUMBERS = (
+    (re.compile(r"^at scale [^,]+, "), ""),
     (re.compile(r" at scale [^:]+"), " at scale"),
+    (re.compile(r" at margin .*"), " at a margin"),
     (re.compile(r"^saddle \d+"), "saddle"),
     (re.compile(r"exponent behind .*"), "exponent behind"),
     (re.compile(r"^flows apart when .*"), "flows apart"),
@@ -23,7 +25,9 @@ ABOUT = (
     (r"saddles?: ", {"path", "plateau flow"}),
     (r"training: (misfit|invariant|null-space)", {"training"}),
     (r"training: ", {"limit", "map", "training"}),
+    (r"layers' flow: ", {"layers' flow", "direction"}),
     (r"flow: ", {"direction"}),
+    (r"layers: ", {"limit", "direction"}),
     (r"direction: ", {"limit", "direction"}),
     (r"stationary point: ", {"direction"}),
     (r"flows apart", {"sample flow", "parameter flow"}),

@@ -50,8 +50,8 @@ def wrong_answers(patch, X, coef=lambda coef, X: coef, clocks=lambda clocks: clo
     patch.setattr(
         TWO_LAYERS,
         "_certify",
-        lambda problem, data, answer, *layers: certify_layers(
-            problem, data, (coef(answer[0], data.X), clocks(answer[1])), *layers
+        lambda problem, data, found, *layers: certify_layers(
+            problem, data, coef(found, data.X), *layers
         ),
     )
 

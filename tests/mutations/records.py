@@ -103,20 +103,44 @@ def short(patch, case):
     )
 
 
+def of_direction(case, change):
+    """What `settle` found, changed."""
+    case.runs.change = lambda kind, found: change(found) if kind == "direction" else found
+
+
 @mutation("w", "the run's first layer +1 %, half-way", "direction")
 def stray_in_normalised_time(patch, case):
-    case.runs.change = lambda kind, found: dataclasses.replace(found, run=stray(found.run, case))
+    of_direction(case, lambda found: dataclasses.replace(found, run=stray(found.run, case)))
 
 
 @mutation("r", "the end of a flow's direction turned by 1 %", "direction")
 def turned_direction(patch, case):
-    case.runs.change = lambda kind, found: dataclasses.replace(
-        found, direction=turned(found.direction)
-    )
+    of_direction(case, lambda found: dataclasses.replace(found, direction=turned(found.direction)))
 
 
 @mutation("z", "features of the end of a flow's direction exchanged", "direction")
 def exchanged(patch, case):
-    case.runs.change = lambda kind, found: dataclasses.replace(
-        found, direction=np.roll(found.direction, 1)
+    of_direction(
+        case, lambda found: dataclasses.replace(found, direction=np.roll(found.direction, 1))
     )
+
+
+@mutation("k", "the end of the layers' flow turned by 1 %", "layers' flow")
+def turned_layers_flow(patch, case):
+    def change(kind, run):
+        if kind != "layers' flow":
+            return run
+        return assigned(run, "coef", at_the_end(run.coefs, turned(run.coefs[-1])))
+
+    case.runs.change = change
+
+
+@mutation("l", "first layer at the end of a flow's direction +1 %", "direction")
+def turned_layers(patch, case):
+    def change(found):
+        if found.layers is None:
+            return found
+        first, *others = found.layers
+        return dataclasses.replace(found, layers=((1 + PART) * first, *others))
+
+    of_direction(case, change)

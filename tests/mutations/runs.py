@@ -13,6 +13,7 @@ SPACES = {
     lp.SampleSpace: "sample flow",
     lp.ParameterSpace: "parameter flow",
     lp.LogCoordinates: "logarithmic flow",
+    lp.NormalisedTime: "layers' flow",
 }
 
 

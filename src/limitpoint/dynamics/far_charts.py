@@ -59,6 +59,10 @@ class FarChart(ABC):
     def seen(self, state: Float) -> tuple[float, Float]:
         """The logarithm of the smallest margin, and the direction of the coefficients."""
 
+    def layers(self, state: Float) -> tuple[Float, ...] | None:
+        """The layers divided by the norm of all of them, where they are the state."""
+        return None
+
 
 class FarGrowth(FarChart):
     """In growth coordinates.
@@ -135,6 +139,10 @@ class FarPolar(FarChart):
         place = _at_size_one(state)
         margins, coefs = self._chart.margins(place), self._chart.coefs(place)
         return _seen(margins, coefs, self._degree * float(state[-1]))
+
+    def layers(self, state: Float) -> tuple[Float, ...]:
+        """Of norm one as they are."""
+        return self._chart.layers(_at_size_one(state))
 
 
 def far_chart(problem: Problem, sharpness: float) -> FarChart:

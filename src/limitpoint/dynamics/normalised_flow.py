@@ -50,15 +50,17 @@ def follow_in_normalised_time(
     margin: float,
     rtol: float,
     max_steps: int,
+    own_layers: bool = False,
 ) -> tuple[Trajectory, Float]:
     """Integrate until the smallest margin is as large as asked for, or to an end in true time.
 
+    In logarithmic coordinates where there are such, unless the layers themselves are asked for.
     Returns the record, and the last state of the chart, from where others may go on.
     """
     task = problem.classification
     if t_end is None and times is None:
         rtol = min(rtol, MARGIN_ERROR / margin)
-    growth = problem.network.growth_coordinates(problem.init)
+    growth = None if own_layers else problem.network.growth_coordinates(problem.init)
     # Relative tolerances end at rounding; absolute ones do not, of numbers that start at zero.
     sensitivity = _sensitivity(problem, growth)
     fine = min(rtol, MARGIN_ERROR / sensitivity)

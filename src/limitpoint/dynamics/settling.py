@@ -67,6 +67,9 @@ class Settling:
         weights hang on what is still to vanish, it may be smaller than that of the exact flow.
     rate_from
         The logarithm of the margin from which on that was fitted.
+    layers
+        The layers of norm one, all together, that it ends with, where they were followed for
+        themselves.
     status
         SETTLED where it turned by no more than the uncertainty.
     """
@@ -79,6 +82,7 @@ class Settling:
     turned: float
     rate: float
     rate_from: float
+    layers: tuple[Float, ...] | None
     status: Status
 
     def to_dict(self) -> dict[str, Any]:
@@ -183,10 +187,12 @@ def settle(
     coarse, fine = (
         _follow(far_chart(problem, kappa), state, end, steps) for kappa in (sharp / COARSER, sharp)
     )
-    log_margins, directions = fine
-    # What is left falls as 1/κ.
-    extrapolated = (COARSER * directions[-1] - coarse[1][-1]) / (COARSER - 1.0)
-    direction = extrapolated / np.linalg.norm(extrapolated)
+    log_margins, directions, layers = fine
+    direction = _extrapolated(directions[-1], coarse[1][-1])
+    if layers is not None and coarse[2] is not None:
+        both = [np.concatenate([np.ravel(layer) for layer in one]) for one in (layers, coarse[2])]
+        parts = np.split(_extrapolated(*both), np.cumsum([layer.size for layer in layers])[:-1])
+        layers = tuple(part.reshape(one.shape) for part, one in zip(parts, layers, strict=True))
     tolerance = MARGIN_ERROR / sharp
     uncertainty = max(float(np.linalg.norm(direction - directions[-1])), tolerance)
     halfway = int(np.searchsorted(log_margins, 0.5 * log_margins[-1], side="right")) - 1
@@ -200,8 +206,15 @@ def settle(
         uncertainty,
         turned,
         *_rate(log_margins, directions, tolerance),
+        layers,
         Status.SETTLED if turned <= uncertainty else Status.SEPARATED,
     )
+
+
+def _extrapolated(fine: Float, coarse: Float) -> Float:
+    """A unit vector of which what is left falls as 1/κ."""
+    found: Float = (COARSER * fine - coarse) / (COARSER - 1.0)
+    return found / np.linalg.norm(found)
 
 
 def _check(problem: Problem) -> None:
@@ -241,19 +254,21 @@ def _unsettled(run: Trajectory) -> Settling:
         np.inf,
         np.nan,
         np.nan,
+        None,
         run.status,
     )
 
 
 def _follow(
     chart: FarChart, state: Float, log_margin: float, max_steps: int
-) -> tuple[Float, Float]:
-    """Log margins and directions along the steps."""
+) -> tuple[Float, Float, tuple[Float, ...] | None]:
+    """Log margins and directions along the steps, and the layers of norm one at the last."""
     # BDF rather than LSODA, which starts as if nothing was stiff and, with the velocity of what
     # is in balance mere rounding, finds no reason to change.
     solver = QuietBDF(
         chart.velocity, 0.0, state, np.inf, jac=chart.slope, rtol=chart.rtol, atol=chart.atol
     )
+    last = state
     place, direction = chart.seen(state)
     log_margins, directions = [place], [direction]
     for _ in range(max_steps):
@@ -265,9 +280,10 @@ def _follow(
         place, direction = chart.seen(solver.y)
         if place > chart.farthest or not np.isfinite(direction).all():
             break
+        last = solver.y
         log_margins.append(place)
         directions.append(direction)
-    return np.array(log_margins), np.array(directions)
+    return np.array(log_margins), np.array(directions), chart.layers(last)
 
 
 def _rate(log_margins: Float, directions: Float, tolerance: float) -> tuple[float, float]:

@@ -161,6 +161,11 @@ class Network(ABC):
         """Whether they are quadratic forms in the layers."""
         return True
 
+    @property
+    def invariants_cancel(self) -> bool:
+        """Whether they are differences of squares, lost to rounding beside these."""
+        return True
+
     @abstractmethod
     def mirror_map(self, init: Init) -> MirrorMap | None:
         """The network's mirror map from this start, or None if it has none (yet)."""

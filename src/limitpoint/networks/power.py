@@ -136,6 +136,11 @@ class SignedPower(LayeredNetwork):
         """At depth 2."""
         return self.depth == 2
 
+    @property
+    def invariants_cancel(self) -> bool:
+        """They are functions of u and w, each of which is known by itself."""
+        return False
+
     def mirror_map(self, init: Init) -> MirrorMap | None:
         """The exponential map at depth 2, a map with a pole on each side beyond."""
         _check(init, self.depth)

@@ -151,12 +151,13 @@ class Reduction:
             sizes = np.abs(within.X) @ np.abs(inner.coef) + np.abs(task.y)
             grown = np.divide(sums, sizes, out=np.ones_like(sums), where=sizes > 0).max()
             parts = contributions(within.X, task.y, inner.coef)
-            moved = np.divide(
-                residuals[ERROR_BOUND], parts, out=np.zeros_like(parts), where=parts > 0
-            )
-            off = moduli.T @ (moved + EPS * np.abs(inner.coef))
             outer = contributions(task.X, task.y, coef)
-            with np.errstate(invalid="ignore"):
+            # What contributes next to nothing may be off by as much as float64 holds.
+            with np.errstate(invalid="ignore", over="ignore"):
+                moved = np.divide(
+                    residuals[ERROR_BOUND], parts, out=np.zeros_like(parts), where=parts > 0
+                )
+                off = moduli.T @ (moved + EPS * np.abs(inner.coef))
                 worst = np.where(off == 0.0, 0.0, outer * off)
             residuals[ERROR_BOUND] = float(max(1.0, grown) * worst.max(initial=0.0))
         return Certificate(residuals, inner.certificate.tolerance)

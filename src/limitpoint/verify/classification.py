@@ -1,13 +1,18 @@
 """The verdict on a classification: does the direction of the flow end where it should?
 
 Directions converge as powers of the margin, often slow ones, and pass by others on the way. So the
-flow is followed to its end, over margins beyond all floats.
+flow is followed to its end, over margins beyond all floats. Where that is done in logarithmic
+coordinates, which use what the flow conserves, a flow of the layers themselves, which shares
+nothing with them, must be where they are at the margin to which layers can be followed; at the
+nearest scale at which float64 holds the layers, if that is another than the problem's own.
 """
+
+from dataclasses import replace
 
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.dynamics import Settling, Trajectory
+from limitpoint.dynamics import NormalisedTime, Settling, Trajectory
 from limitpoint.errors import NoTheoremApplies
 from limitpoint.problem import Problem
 from limitpoint.sensitivity import ACCUMULATION, SAFETY
@@ -15,6 +20,8 @@ from limitpoint.status import Status
 from limitpoint.theory import Limit, explain, stationarity
 from limitpoint.verify import engines
 from limitpoint.verify.conserved import drift_check
+from limitpoint.verify.held import at_log_scale
+from limitpoint.verify.independent import Evidence
 from limitpoint.verify.verdict import Check, Verdict, arrival_check, certificate_checks
 
 __all__ = ["verdict_on_classification"]
@@ -29,6 +36,10 @@ SHARPNESS = 1e6
 RTOL = 1e-11
 # Directions nearer than this, in units of the exact flow's tolerance, are at its accuracy.
 FLOOR = 100.0
+# Layers are followed to 1e-13 of their norm: an entry that starts at this part of what the largest
+# grows to is then known to a part in ten thousand when it begins to grow.
+SMALLEST_HELD = 1e-9
+NOTHING_COMPARED = "No flow of the layers themselves could be compared: {}."
 DEGENERATE = "Other directions have the same norm and margins as the predicted one"
 
 
@@ -57,7 +68,69 @@ def verdict_on_classification(problem: Problem) -> Verdict:
         notes = (
             f"{many}: the end of the flow was tested as a stationary point of the margin problem.",
         )
-    return Verdict(problem, tuple(checks), limit, (found.run,), None, notes, missing)
+    flows = [found.run]
+    if found.run.status is Status.SEPARATED and _in_logarithms(problem):
+        layers = _layers_evidence(problem, found)
+        checks += layers.checks
+        flows += layers.flows
+        notes += layers.notes
+        missing += layers.missing
+    return Verdict(problem, tuple(checks), limit, tuple(flows), None, notes, missing)
+
+
+def _in_logarithms(problem: Problem) -> bool:
+    """Whether the flow is followed in logarithmic coordinates."""
+    return problem.network.growth_coordinates(problem.init) is not None
+
+
+def _layers_evidence(problem: Problem, found: Settling) -> Evidence:
+    """The layers' own flow beside the one in logarithms, at a scale that float64 holds.
+
+    At another scale than the problem's own the end of the flow there is compared with the
+    prediction for it too: else nothing would tie the runs to a prediction.
+    """
+    entries = np.concatenate([np.abs(np.ravel(layer)) for layer in problem.init.direction])
+    smallest = float(entries[entries > 0].min(initial=np.inf))
+    if smallest < SMALLEST_HELD * float(entries.max()):
+        why = "entries of the layers differ by more than float64 holds beside each other"
+        return Evidence([], [], missing=(NOTHING_COMPARED.format(why),))
+    lowest = float(np.log(SMALLEST_HELD / smallest))
+    if problem.init.log_scale >= lowest:
+        return _layers_beside(problem, found, "layers' flow")
+    held = at_log_scale(problem, lowest)
+    words = f"at scale {held.init.scale:.1g}, "
+    there = engines.settle(held, margin=TO, sharpness=SHARPNESS)
+    limit, _ = _prediction(held)
+    evidence = _layers_beside(held, there, f"{words}layers' flow")
+    if there.status is not Status.SETTLED:
+        return replace(evidence, missing=(*evidence.missing, words + _still_turning(there)))
+    if limit is not None and limit.status is not Status.DEGENERATE:
+        checks = _against(limit, there)
+    else:
+        checks = _stationary_checks(held, there)
+    checks = [replace(check, name=words + check.name) for check in checks]
+    note = (
+        f"Float64 does not hold layers at scale {problem.init.scale:.3g} beside what they grow to: "
+        f"the layers themselves were followed at scale {held.init.scale:.1g}."
+    )
+    return replace(evidence, checks=[*evidence.checks, *checks], notes=(note,))
+
+
+def _layers_beside(problem: Problem, found: Settling, name: str) -> Evidence:
+    """The flow of the layers themselves, and how far from the other it is at the same margin."""
+    run = engines.flow(problem, space=NormalisedTime(margin=TO, own_layers=True))
+    if run.status is not Status.SEPARATED:
+        why = f"their flow did not get to the margin {TO:g} ({run.status.name})"
+        return Evidence([], [run], missing=(NOTHING_COMPARED.format(why),))
+    grown = float(np.log(TO)) + problem.network.degree * abs(problem.init.log_scale)
+    distance = float(np.linalg.norm(run.directions[-1] - found.run.directions[-1]))
+    check = Check(
+        f"{name}: distance at margin {TO:g}",
+        distance,
+        ACCUMULATION * RTOL * (1.0 + grown),
+        f"{ACCUMULATION:g} rtol (1 + growth) of both flows",
+    )
+    return Evidence([check], [run])
 
 
 def _prediction(problem: Problem) -> tuple[Limit | None, str]:
@@ -109,8 +182,28 @@ def _against(limit: Limit, found: Settling) -> list[Check]:
         found.uncertainty,
         "what an infinite sharpness of the samples' weights would change",
     )
-    exponent = _exponent(limit, found)
-    return [end] if exponent is None else [end, exponent]
+    others = [_exponent(limit, found), _layers(limit, found)]
+    return [end, *(check for check in others if check is not None)]
+
+
+def _layers(limit: Limit, found: Settling) -> Check | None:
+    """How far the layers end from the predicted ones, both of norm one; None: none are predicted.
+
+    They are as far from their end as the direction that they make is.
+    """
+    if limit.layers is None or found.layers is None:
+        return None
+    wanted, ended = (
+        np.concatenate([np.ravel(layer) for layer in layers])
+        for layers in (limit.layers, found.layers)
+    )
+    wanted, ended = wanted / np.linalg.norm(wanted), ended / np.linalg.norm(ended)
+    return Check(
+        "layers: distance at their end",
+        float(np.linalg.norm(ended - wanted)),
+        SAFETY * (found.uncertainty + found.turned),
+        "the direction's uncertainty, and what it still turned",
+    )
 
 
 def _exponent(limit: Limit, found: Settling) -> Check | None:

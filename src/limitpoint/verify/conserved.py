@@ -16,11 +16,11 @@ def drift_check(
     """The conserved quantity that has moved furthest beyond what it may, or nearest to it.
 
     At any time it may have moved by what an error of this size, relative, in a layer, either way,
-    has done to it up to then at most. Quadratic ones are sums over layers, whose errors are
-    relative to the largest of their squares so far: that of the coefficient whose quantity it is,
-    or of the whole layers where it belongs to none. Others can be worse to tell than the layers:
-    where u and w of opposite signs both vanish, `u⁻¹ + w⁻¹` is a small difference of large numbers,
-    and its angle is lost in the end.
+    has done to it up to then at most. Differences of squares have errors relative to the largest
+    of the squares so far: that of the coefficient whose quantity it is, or of the whole layers
+    where it belongs to none. Others can be worse to tell than the layers: where u and w of opposite
+    signs both vanish, `u⁻¹ + w⁻¹` is a small difference of large numbers, and its angle is lost in
+    the end.
 
     None where the network has no conserved quantity that is known.
     """
@@ -33,7 +33,7 @@ def drift_check(
             return None
         moved = np.nan_to_num(np.abs(values - values[:, :1]), nan=np.inf)
         allowed = _shaken(network, layers, error)
-        if network.invariants_are_quadratic:
+        if network.invariants_cancel:
             squares = _squares(network, layers)
             unit = float(squares.max()) if 0 < squares.max() < np.inf else 1.0
             allowed = np.maximum(allowed, error * squares.reshape(_aligned(squares, values)))

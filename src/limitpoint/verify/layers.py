@@ -67,9 +67,12 @@ def _rooms_within(
         errors = errors + moved
     others = np.stack([np.delete(layers, j, axis=0).prod(axis=0) for j in range(len(layers))])
     squares = (others**2).sum(axis=0)
+    # Squares of layers move alike, so that a layer which moves by Δ leaves each of the others at
+    # least Δ/2: however far from first order, `|Δ| ≤ 2 (|β| + |δβ|)^(1/L)`.
+    most = 2 * (np.abs(products) + errors) ** (1 / len(layers))
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares = np.where(squares > 0, np.abs(others) / squares, 0.0)
-    return [float(np.linalg.norm(share * errors)) for share in shares]
+        moves = np.where(squares > 0, np.abs(others) * errors / squares, 0.0)
+    return [float(np.linalg.norm(np.minimum(move, most))) for move in moves]
 
 
 def _rooms_along(
