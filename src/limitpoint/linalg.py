@@ -178,9 +178,11 @@ class Equilibrated:
             return np.zeros_like(y), np.zeros_like(y)
         weights = solve_triangular(triangle, inside, check_finite=False)
         fit: Float = columns @ weights
-        # To first order rounding of Bᵀ(y − Bw) moves w by (TᵀT)⁻¹ times that.
+        # To first order an error of B moves w by (TᵀT)⁻¹ΔBᵀ(y − Bw), and each row of B is off by
+        # rounding of its largest entry.
         inverse = np.abs(solve_triangular(triangle, np.eye(self.rank), check_finite=False))
-        rounding = 8 * EPS * (np.abs(columns).T @ np.abs(y - fit))
+        largest = np.abs(columns).max(axis=1, keepdims=True) * np.ones_like(columns)
+        rounding = 8 * EPS * (largest.T @ np.abs(y - fit))
         off = np.abs(columns) @ (inverse @ (inverse.T @ rounding))
         off = off + 8 * EPS * (np.abs(columns) @ np.abs(weights))
         small = self.rank <= EXACT_RANK and len(y) * self.rank**2 <= EXACT_PRODUCTS

@@ -104,10 +104,16 @@ class TestColumns:
 
     def test_rank_deficient(self):
         X, _, rng = random_problem(1)
+        X = np.round(64 * X) / 64  # of which sums are exact
         X[5] = X[0] + X[1]
-        path = saddle_path(X, X @ rng.normal(size=15))
+        path = saddle_path(X, X @ np.round(64 * rng.normal(size=15)))
         assert path.status is Status.CONVERGED
         assert len(np.flatnonzero(path.coef)) == 5
+
+    def test_rank_that_only_rounding_takes(self):
+        X, _, rng = random_problem(1)
+        X[5] = X[0] + X[1]
+        assert saddle_path(X, X @ rng.normal(size=15)).status is Status.RANK_HIDDEN
 
 
 class TestLeastSquares:

@@ -96,6 +96,15 @@ class TestRows:
         assert path.certificate.residuals["feasibility"] > 1e-9
         assert path.certificate.residuals["error bound"] < 1e-9
 
+    def test_least_squares_of_large_rows_does_not_hide_small_ones(self):
+        """Two large rows that contradict each other; their average and the small row are fitted."""
+        large, small = 2.0**20, 2.0**-20
+        X = np.array([[large, 2 * large, 0], [large, 2 * large, 0], [small, 2.5 * small, small]])
+        path = saddle_path(X, [large, -2 * large, 5 * small])
+        assert path.status is Status.LEAST_SQUARES
+        np.testing.assert_allclose(path.coef, [0.0, -0.25, 5.625], rtol=1e-14)
+        assert path.losses[-1] == (1.5 * large) ** 2
+
 
 class TestColumns:
     @pytest.mark.parametrize("reach", [20, 300])

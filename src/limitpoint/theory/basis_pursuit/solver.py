@@ -1,6 +1,7 @@
 """The saddle path of a regression problem: Algorithm 1, from k = 0 to the limit."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +22,11 @@ from limitpoint.theory.basis_pursuit.walk import SaddleWalk, Step
 # exponential (Mairal & Yu 2012), which this bound cuts short.
 SADDLES_PER_DIMENSION = 50
 MIN_MAX_SADDLES = 10_000
+
+# A row that is farther from the best fit than this, relative to what is added up in it, was hidden.
+OFF_THE_FIT = 1e-10
+# Eigenvalues of a Gram matrix are off by eps times the largest, some hundred times.
+DISTINCT = 1e-10
 
 STATUS_AFTER = {
     Step.FITTED: Status.CONVERGED,
@@ -106,6 +112,48 @@ def saddle_path(
     bound = _checked_bound(max_saddles, m, n)
     if stop is not None and not callable(stop):
         raise DataError(f"stop must be a function of a Saddle, or None; it is {shown(stop)}")
+    path = _path(design, target, penalty, bound, stop)
+    ended = path.status in (Status.CONVERGED, Status.LEAST_SQUARES, Status.NOT_CERTIFIED)
+    if not ended or not isinstance(design.data, np.ndarray) or _has_distinct_rows(design.data):
+        return path
+    data = Equilibrated.of(design.data)
+    if not data.rank_is_exact:
+        return replace(path, status=Status.RANK_HIDDEN)
+    if path.status is Status.CONVERGED:
+        return path
+    # Only the part of y in the range of X pulls. Where rows in other units hide what a row asks
+    # for, the path is followed to that part itself.
+    fit, _ = data.best_fit(target)
+    sizes = np.abs(design.data) @ np.abs(path.coef) + np.abs(fit)
+    near = bool((np.abs(design.data @ path.coef - fit) <= OFF_THE_FIT * sizes).all())
+    if near and path.status is Status.LEAST_SQUARES:
+        return path
+    exact = _path(design, fit, penalty, bound, stop)
+    if exact.status is not Status.CONVERGED:
+        return path
+    left = 0.5 * float(np.sum((target - fit) ** 2))
+    problem = (design, target, penalty)
+    return replace(exact, status=Status.LEAST_SQUARES, losses=exact.losses + left, _problem=problem)
+
+
+def _has_distinct_rows(X: Float) -> bool:
+    """Whether rows are independent beyond doubt: by their Gram matrix, which is cheap."""
+    sizes = np.abs(X).max(axis=1, keepdims=True)
+    if not (sizes > 0).all():
+        return False
+    rows = X / sizes
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    values = np.linalg.eigvalsh(rows @ rows.T)
+    return bool(values[0] > DISTINCT * values[-1])
+
+
+def _path(
+    design: Design,
+    target: Float,
+    penalty: GrowthPenalty,
+    bound: int,
+    stop: Callable[[Saddle], bool] | None,
+) -> SaddlePath:
     units = even_units(design, target)
     even = (units.design(design), target / units.target, units.penalty(penalty))
     walk = SaddleWalk(*even)
@@ -148,10 +196,8 @@ def _result(
             status = Status.NOT_CERTIFIED
         elif record.degenerate[-1] or found.is_ambiguous:
             status = Status.DEGENERATE
-        elif found.is_fitted:
-            status = Status.CONVERGED
         else:
-            status = Status.LEAST_SQUARES if _has_exact_rank(problem[0]) else Status.RANK_HIDDEN
+            status = Status.CONVERGED if found.is_fitted else Status.LEAST_SQUARES
     return SaddlePath(
         times=np.array(record.times),
         losses=np.array(record.losses),
@@ -165,12 +211,6 @@ def _result(
         sample_duals=sample_duals,
         _problem=problem,
     )
-
-
-def _has_exact_rank(design: Design) -> bool:
-    """Whether y is out of reach exactly, and not only because rounding hides the rank of X."""
-    data = design.data
-    return not isinstance(data, np.ndarray) or Equilibrated.of(data).rank_is_exact
 
 
 def _checked_target(y: ArrayLike, m: int) -> Float:
