@@ -7,7 +7,7 @@ answer itself, to first order, says what the residuals and rounding leave open.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -36,6 +36,7 @@ __all__ = [
     "in_row_space",
     "missed_rows",
     "relative",
+    "sharply_known",
     "status_of",
     "weights_of",
 ]
@@ -76,16 +77,19 @@ class Certificate:
         `max |x_ji Δβ_i| / (|x_j|ᵀ|β| + |y_j|)`; the others are residuals of optimality conditions.
     tolerance
         What is allowed of a residual; of those two, what `allowed` says.
+    coef_errors
+        The bounds of first order on the error of each coefficient by itself, where they are known.
     """
 
     residuals: Mapping[str, float]
     tolerance: float = CERTIFICATE_TOLERANCE
+    coef_errors: Float | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "residuals", MappingProxyType(dict(self.residuals)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Certificate, (dict(self.residuals), self.tolerance)
+        return Certificate, (dict(self.residuals), self.tolerance, self.coef_errors)
 
     def allowed(self, name: str) -> float:
         """What a residual may be."""
@@ -233,6 +237,7 @@ def certify_mirror_limits(
         size = float(np.abs(mirror.evaluate(np.zeros_like(clocks)).conjugates).sum())
     answers = _curve_answers if isinstance(mirror, CurveMap) else _closed_answers
     found = answers(constraint, mirror, coefs, clocks)
+    errors = [found.coef_errors(k) for k in range(len(coefs))]
     return [
         Certificate(
             {
@@ -241,11 +246,19 @@ def certify_mirror_limits(
                 "duality gap": relative(
                     float(found.lost[k].sum()), float(found.terms[k].sum()) + size
                 ),
-                ERROR_BOUND: found.error_bound(k),
-            }
+                ERROR_BOUND: _most(weights_of(constraint, coef), errors[k]),
+            },
+            coef_errors=errors[k],
         )
         for k, coef in enumerate(coefs)
     ]
+
+
+def _most(weights: Float, errors: Float) -> float:
+    """What the worst of these errors contributes."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        parts = np.where(errors == 0.0, 0.0, weights * errors)
+    return float(np.nan_to_num(parts, nan=np.inf, posinf=np.inf).max(initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,18 +296,19 @@ class _Answers:
         gap = np.where(self.constraint.seen, gap, 0.0)
         return float(np.nan_to_num(gap, nan=np.inf, posinf=np.inf).max(initial=0.0))
 
-    def error_bound(self, k: int) -> float:
-        """The worst coefficient, by what it contributes."""
+    def coef_errors(self, k: int) -> Float:
+        """A bound on the error of every coefficient."""
         constraint, units = self.constraint, self.constraint.units
         coef = self.coefs[k]
         missed = missed_rows(constraint, coef)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             slopes = self.slopes[k] / units**2
             noise = self.noise[k] * units
-            strayed = self.strayed[k] / units + np.where(noise > 0, slopes * noise, 0.0)
-            strayed = np.where(self.blurred[k] | ~constraint.seen, 0.0, strayed)
+            everywhere = self.strayed[k] / units + np.where(noise > 0, slopes * noise, 0.0)
+            everywhere = np.where(constraint.seen, everywhere, 0.0)
+            strayed = np.where(self.blurred[k], 0.0, everywhere)
             if not np.isfinite(strayed).all():
-                return np.inf
+                return np.full_like(coef, np.inf)
             # A direction that nothing active fixes is fixed by whoever becomes active: rounding
             # then shows as if every mirror coordinate could still run its whole range.
             size = float(np.abs(coef / units)[constraint.seen].max(initial=0.0))
@@ -307,10 +321,14 @@ class _Answers:
             # matters, as long as the fit determines them: each choice gives a bound.
             allowed = allowed_errors(weights)
             found = [
-                weights * error_bounds(constraint, slopes, missed, strayed, left, noise, allowed)
+                error_bounds(constraint, slopes, missed, strayed, left, noise, allowed)
                 for left in _left_to_the_fit(self.blurred[k], weights * strayed)
             ]
-        return min(float(np.nan_to_num(worst, nan=np.inf).max(initial=0.0)) for worst in found)
+            if np.isfinite(everywhere).all():
+                none, any_ = np.zeros_like(self.blurred[k]), np.full_like(allowed, np.inf)
+                found += [error_bounds(constraint, slopes, missed, everywhere, none, noise, any_)]
+        best: Float = min(found, key=lambda bounds: _most(weights, bounds))
+        return best * units
 
     def _weights(self, k: int) -> Float:
         return weights_of(self.constraint, self.coefs[k])
@@ -368,8 +386,9 @@ def _curve_answers(
     constraint: Constraint, mirror: MirrorMap, coefs: Float, clocks: Float
 ) -> _Answers:
     assert isinstance(mirror, CurveMap)
-    projected, sums = in_row_space(constraint, clocks)
     reached, primal, slopes = mirror.clocks_potential_and_slopes(coefs)
+    sharp = sharply_known(reached, coefs, slopes, clocks)
+    projected, sums = in_row_space(constraint, np.where(sharp, reached, clocks))
     noise = ROUNDING_UNITS * EPS * sums
     # What float64 holds as zero may have no clock; beside a pole clocks are near its largest.
     with np.errstate(all="ignore"):
@@ -394,6 +413,12 @@ def _curve_answers(
         blurred=blurred,
         gaps=_gaps(reached, projected, sums),
     )
+
+
+def sharply_known(reached: Float, coefs: Float, slopes: Float, clocks: Float) -> NDArray[np.bool_]:
+    """Next to a pole a coefficient tells its mirror coordinate better than the dual does."""
+    with np.errstate(all="ignore"):
+        return np.isfinite(reached) & (np.abs(coefs) < slopes * np.abs(clocks))
 
 
 def _blurred(

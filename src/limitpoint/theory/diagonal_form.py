@@ -35,6 +35,7 @@ from limitpoint.theory.atlas import Condition, Theorem, register, theorems
 from limitpoint.theory.certificate import (
     ERROR_BOUND,
     MISSED,
+    ROUNDING_UNITS,
     Certificate,
     fit_residuals,
     status_of,
@@ -53,6 +54,19 @@ FORM_TOLERANCE = 1e-12
 # eigenvalues; rotations have made that as small as it can be, and near gaps are few.
 BASIS_TOLERANCE = 1e-10
 TINY = float(np.finfo(np.float64).tiny)
+
+
+def _told(form: DiagonalForm, X: Float) -> Float:
+    """The data of the diagonal network; entries that are rounding of their terms alone are zero."""
+    data = form.data(X)
+    terms = np.abs(X) @ _moduli(form, data.shape[1]).T
+    return np.where(np.abs(data) <= ROUNDING_UNITS * EPS * terms, 0.0, data)
+
+
+def _moduli(form: DiagonalForm, size: int) -> Float:
+    """`|S|`, a row for each product."""
+    moduli: Float = np.abs(form.outer_coefs(np.eye(size)))
+    return moduli
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +92,7 @@ class Reduction:
         """By this form, which the problem must have."""
         task, init = problem.regression, problem.init
         layers = snapped(form.inner_layers(init.direction), form.inner_moduli(init.direction))
-        data = Regression(form.data(task.X), task.y, task.loss_factor)
+        data = Regression(_told(form, task.X), task.y, task.loss_factor)
         inner = Init(layers, log_scale=init.log_scale)
         return cls(problem, form, Problem(Diagonal(len(layers)), inner, data))
 
@@ -146,21 +160,26 @@ class Reduction:
         if MISSED in residuals or "feasibility" in residuals:
             residuals |= fit_residuals(Constraint.of(task.X, task.y), coef)
         if ERROR_BOUND in residuals and residuals[ERROR_BOUND] > 0.0:
-            moduli = np.abs(self.form.outer_coefs(np.eye(len(inner.coef))))
+            moduli = _moduli(self.form, len(inner.coef))
             sums = np.abs(task.X) @ (moduli.T @ np.abs(inner.coef)) + np.abs(task.y)
             sizes = np.abs(within.X) @ np.abs(inner.coef) + np.abs(task.y)
             grown = np.divide(sums, sizes, out=np.ones_like(sums), where=sizes > 0).max()
-            parts = contributions(within.X, task.y, inner.coef)
             outer = contributions(task.X, task.y, coef)
             # What contributes next to nothing may be off by as much as float64 holds.
             with np.errstate(invalid="ignore", over="ignore"):
-                moved = np.divide(
-                    residuals[ERROR_BOUND], parts, out=np.zeros_like(parts), where=parts > 0
-                )
-                off = moduli.T @ (moved + EPS * np.abs(inner.coef))
-                worst = np.where(off == 0.0, 0.0, outer * off)
+                off = moduli.T @ (self._inner_errors(inner) + EPS * np.abs(inner.coef))
+                worst = np.nan_to_num(np.where(off == 0.0, 0.0, outer * off), nan=np.inf)
             residuals[ERROR_BOUND] = float(max(1.0, grown) * worst.max(initial=0.0))
         return Certificate(residuals, inner.certificate.tolerance)
+
+    def _inner_errors(self, inner: Limit) -> Float:
+        """Bounds on the errors of the products of the diagonal network."""
+        known, bound = inner.certificate.coef_errors, inner.certificate.error_bound
+        if known is not None:
+            return known
+        within = self.diagonal.regression
+        parts = contributions(within.X, within.y, inner.coef)
+        return np.divide(bound or 0.0, parts, out=np.zeros_like(parts), where=parts > 0)
 
     def _status(self, certificate: Certificate, coef: Float, inner: Limit) -> Status:
         # Rounding of the data within may hide a rank that the data as given have exactly.

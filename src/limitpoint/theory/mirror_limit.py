@@ -1,7 +1,7 @@
 """The limits of any network with a mirror map, at any finite scales."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
 import numpy as np
@@ -15,7 +15,13 @@ from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
 from limitpoint.theory.alike import Alike
 from limitpoint.theory.atlas import Theorem
-from limitpoint.theory.certificate import certify_mirror_limits, status_of
+from limitpoint.theory.certificate import (
+    Certificate,
+    certify_mirror_limits,
+    in_row_space,
+    sharply_known,
+    status_of,
+)
 from limitpoint.theory.constraint import Constraint
 from limitpoint.theory.error_bound import contributions
 from limitpoint.theory.extrapolation import POINTS_KEPT
@@ -120,14 +126,15 @@ class _Solver:
         self, mirror: MirrorMap, found: Sequence[CurveSolution | DualSolution]
     ) -> list[Limit]:
         """Solutions with all that a limit is made of; the map is at the scale of each row."""
-        constraint = self._constraint
-        answers = _answers(self._scaled(mirror), found, self._data)
-        answers = answers.in_units(constraint.units, self._alike)
-        # Equal columns are certified as one: symmetry divides what the fit determines.
-        together = in_units(mirror, 1.0 / self._alike.counts, np.ones_like(self._alike.counts))
-        certificates = certify_mirror_limits(
-            self._data, together, answers.coefs * self._alike.counts, answers.clocks
-        )
+        constraint, scaled = self._constraint, self._scaled(mirror)
+        inner = _answers(scaled, found, self._data)
+        answers, certificates = self._certified(mirror, inner)
+        if isinstance(scaled, CurveMap) and not all(one.ok for one in certificates):
+            others, theirs = self._certified(mirror, _by_the_active(scaled, inner, self._data))
+            pairs = list(zip(certificates, theirs, strict=True))
+            better = [one.worst < old.worst for old, one in pairs]
+            answers = answers.where(better, others)
+            certificates = [one if one.worst < old.worst else old for old, one in pairs]
         _check_ends(mirror, all(certificate.ok for certificate in certificates))
         return [
             Limit(
@@ -144,6 +151,23 @@ class _Solver:
                 iterations=found[k].iterations,
             )
             for k, certificate in enumerate(certificates)
+        ]
+
+    def _certified(
+        self, mirror: MirrorMap, inner: "_Answers"
+    ) -> tuple["_Answers", list[Certificate]]:
+        """In the units of the data, with their certificates."""
+        answers = inner.in_units(self._constraint.units, self._alike)
+        # Equal columns are certified as one: symmetry divides what the fit determines.
+        leaders, counts = self._alike.leaders, self._alike.counts
+        together = in_units(mirror, 1.0 / counts, np.ones_like(counts))
+        found = certify_mirror_limits(self._data, together, answers.coefs * counts, answers.clocks)
+        return answers, [
+            replace(
+                one,
+                coef_errors=None if one.coef_errors is None else one.coef_errors[leaders] / counts,
+            )
+            for one in found
         ]
 
 
@@ -225,6 +249,14 @@ class _Answers:
     conjugates: Float
     duals: Float
 
+    def where(self, better: list[bool], others: "_Answers") -> "_Answers":
+        """These, with the rows of others that are better."""
+        rows = np.array(better)[:, None]
+        pairs = {
+            one.name: (getattr(others, one.name), getattr(self, one.name)) for one in fields(self)
+        }
+        return _Answers(**{name: np.where(rows, *pair) for name, pair in pairs.items()})
+
     def in_units(self, units: Float, alike: Alike) -> "_Answers":
         """In the units of the data, each coefficient by itself."""
         leaders, counts = alike.leaders, alike.counts
@@ -284,6 +316,36 @@ def _on_curves(
         clocks=mirror.clock_unit * np.stack([at.clocks for at in found]),
         conjugates=mirror.conjugates_at(positions),
         duals=mirror.clock_unit * duals,
+    )
+
+
+def _by_the_active(mirror: CurveMap, answers: _Answers, data: Constraint) -> _Answers:
+    """The same, mirror coordinates of all from those of coefficients next to their poles.
+
+    The fit determines these to all digits, and they their mirror coordinates. What rounding of the
+    orthonormal rows did to the dual of a solution, and so to the others, is undone.
+    """
+    reached, _, slopes = mirror.clocks_potential_and_slopes(answers.coefs)
+    sharp = sharply_known(reached, answers.coefs, slopes, answers.clocks)
+    given = np.where(sharp, reached, answers.clocks)
+    sizes = np.where(sharp, np.abs(reached), np.abs(answers.clocks) / EPS)
+    clocks = np.stack(
+        [
+            data.units * in_row_space(data, one[None] / data.units, size / data.units)[0][0]
+            for one, size in zip(given, sizes, strict=True)
+        ]
+    )
+    with np.errstate(all="ignore"):
+        moved = ~sharp & data.seen & np.isfinite(clocks)
+        coefs = np.where(moved, mirror.coefs(clocks), answers.coefs)
+        signs, logs = mirror.signs_and_logs(np.where(moved, clocks, answers.clocks))
+    good = moved & np.isfinite(coefs) & np.isfinite(logs)
+    return replace(
+        answers,
+        coefs=np.where(good, coefs, answers.coefs),
+        signs=np.where(good, signs, answers.signs),
+        logs=np.where(good, logs, answers.logs),
+        clocks=np.where(data.seen & np.isfinite(clocks), clocks, answers.clocks),
     )
 
 
