@@ -33,6 +33,8 @@ GOOD_TANGENT = 0.5
 NEARLY_LINEAR = 0.5
 # A misfit of rounding size moves no clock by more than this part of how far the clocks run.
 MOVED_BY_ROUNDING = 0.1
+# A coefficient that vanishes is not felt if all that its step would change is below this part.
+UNFELT = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +66,7 @@ class Equations:
         self.mirror, self.rows, self.data = mirror, data.rows, data
         self.coordinates = DualCoordinates(data.rows)
         self.offsets = mirror.offsets
+        self.lengths = np.linalg.norm(data.rows, axis=0)
         # A column of zeros moves nothing: its coefficient stays at its start and has no part in the
         # equations, nor in the size that rounding is relative to.
         self.seen = data.seen
@@ -164,6 +167,18 @@ class Point:
             return self
         dual = self.clocks[coordinates.columns]
         return Point(self.problem, self.positions, dual, self.place, coordinates, self._given)
+
+    def felt(self, along: Float) -> Float:
+        """A step without those of coefficients that vanish at a bound, where nothing feels them.
+
+        There positions are logarithms of what is left, and may have to fall by any number.
+        """
+        mirror = self.problem.mirror
+        down, up = np.isfinite(mirror.lower) & (along < 0), np.isfinite(mirror.upper) & (along > 0)
+        with np.errstate(all="ignore"):
+            change = self.coef_rates * np.abs(along) * self.problem.lengths
+        vanishing = (down | up) & (change <= UNFELT * self.place.size)
+        return np.where(vanishing, 0.0, along)
 
     def is_linear_to(self, other: "Point") -> bool:
         """Whether both equations change up to there as their derivatives here say, by and large."""

@@ -128,10 +128,10 @@ def solve_on_curves(
         last = Point(problem, near[-1].positions, near[-1].dual, problem.grown(log_part))
         if continuation.from_point(last, abs(log_part)):
             return continuation.result()
-    modes = (True,) if graded_only else (False, True)
+    # The last: without holding back for coefficients that vanish.
+    modes = [(False, False), (True, False), (True, True)]
     found = None
-    for graded in modes:
-        continuation.graded = graded
+    for continuation.graded, continuation.felt_only in modes[graded_only:]:
         if continuation.from_the_start() or continuation.from_a_larger_start():
             again = continuation.result()
             found = again if found is None or again.error < found.error else found
@@ -148,7 +148,7 @@ class _Continuation:
         self._point: Point | None = None
         self.iterations = 0
         self.converged = False
-        self.graded = False
+        self.graded = self.felt_only = False
 
     @property
     def point(self) -> Point:
@@ -279,7 +279,9 @@ class _Continuation:
             point = point.graded() if self.graded else point
             toward, along = point.step(stable)
             self.iterations += 1
-            longest = float(np.abs(along).max())
+            if not np.isfinite(along).all():
+                return point, False
+            longest = float(np.abs(point.felt(along) if self.felt_only else along).max())
             if not math.isfinite(longest) or (self.graded and not point.is_finite):
                 return point, False
             if not last and point.residual <= ON_THE_WAY and longest <= ON_THE_WAY:
