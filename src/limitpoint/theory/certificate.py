@@ -36,7 +36,6 @@ __all__ = [
     "in_row_space",
     "missed_rows",
     "relative",
-    "sharply_known",
     "status_of",
     "weights_of",
 ]
@@ -387,8 +386,7 @@ def _curve_answers(
 ) -> _Answers:
     assert isinstance(mirror, CurveMap)
     reached, primal, slopes = mirror.clocks_potential_and_slopes(coefs)
-    sharp = sharply_known(reached, coefs, slopes, clocks)
-    projected, sums = in_row_space(constraint, np.where(sharp, reached, clocks))
+    projected, sums = in_row_space(constraint, clocks)
     noise = ROUNDING_UNITS * EPS * sums
     # What float64 holds as zero may have no clock; beside a pole clocks are near its largest.
     with np.errstate(all="ignore"):
@@ -413,12 +411,6 @@ def _curve_answers(
         blurred=blurred,
         gaps=_gaps(reached, projected, sums),
     )
-
-
-def sharply_known(reached: Float, coefs: Float, slopes: Float, clocks: Float) -> NDArray[np.bool_]:
-    """Next to a pole a coefficient tells its mirror coordinate better than the dual does."""
-    with np.errstate(all="ignore"):
-        return np.isfinite(reached) & (np.abs(coefs) < slopes * np.abs(clocks))
 
 
 def _blurred(

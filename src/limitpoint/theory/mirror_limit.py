@@ -19,7 +19,6 @@ from limitpoint.theory.certificate import (
     Certificate,
     certify_mirror_limits,
     in_row_space,
-    sharply_known,
     status_of,
 )
 from limitpoint.theory.constraint import Constraint
@@ -326,7 +325,9 @@ def _by_the_active(mirror: CurveMap, answers: _Answers, data: Constraint) -> _An
     orthonormal rows did to the dual of a solution, and so to the others, is undone.
     """
     reached, _, slopes = mirror.clocks_potential_and_slopes(answers.coefs)
-    sharp = sharply_known(reached, answers.coefs, slopes, answers.clocks)
+    with np.errstate(all="ignore"):
+        held = np.isfinite(reached) & (np.abs(answers.coefs) >= TINY)
+        sharp = held & (np.abs(answers.coefs) < slopes * np.abs(answers.clocks))
     given = np.where(sharp, reached, answers.clocks)
     sizes = np.where(sharp, np.abs(reached), np.abs(answers.clocks) / EPS)
     clocks = np.stack(

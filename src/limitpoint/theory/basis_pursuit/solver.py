@@ -118,7 +118,8 @@ def saddle_path(
         return path
     data = Equilibrated.of(design.data)
     if not data.rank_is_exact:
-        return replace(path, status=Status.RANK_HIDDEN)
+        hidden = path.status is not Status.NOT_CERTIFIED
+        return replace(path, status=Status.RANK_HIDDEN) if hidden else path
     if path.status is Status.CONVERGED:
         return path
     # Only the part of y in the range of X pulls. Where rows in other units hide what a row asks
