@@ -64,6 +64,8 @@ STEPS_AT_THE_END = 20
 # The same in graded coordinates: the logarithms of float64 run over some 700 in either direction,
 # and a step that is cut takes one of them LONGEST_STEP ahead.
 STEPS_IF_GRADED = 120
+# And where coefficients that vanish do not hold the others back, which then take turns.
+STEPS_IF_FELT = 400
 # In all on one way.
 MAX_STEPS = 2000
 # A method that has brought the misfit below that of the start of training (1, relative) but has not
@@ -304,5 +306,5 @@ class _Continuation:
 
     def _most_steps(self, last: bool) -> int:
         if self.graded:
-            return STEPS_IF_GRADED
+            return STEPS_IF_FELT if self.felt_only else STEPS_IF_GRADED
         return STEPS_AT_THE_END if last else STEPS_ON_THE_WAY
