@@ -8,8 +8,8 @@ from scipy.linalg import null_space
 from tests.theory.problems import LOG_SCALES, diagonal_problem, gaussian_data, gaussian_problem
 
 import limitpoint as lp
-from limitpoint.theory.certificate import certify_mirror_limits
 from limitpoint.theory.constraint import Constraint
+from limitpoint.theory.mirror_certificate import certify_mirror_limits
 
 # A thousand times the tolerance of a certificate.
 NUDGE = 1e-6

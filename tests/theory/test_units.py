@@ -13,8 +13,9 @@ from scipy.optimize import brentq
 import limitpoint as lp
 from limitpoint import Status
 from limitpoint.linalg import Equilibrated, equilibrate, exact_fit, exact_rank
-from limitpoint.theory.certificate import Certificate, certify_mirror_limits
+from limitpoint.theory.certificate import Certificate
 from limitpoint.theory.constraint import Constraint
+from limitpoint.theory.mirror_certificate import certify_mirror_limits
 from limitpoint.theory.radial_certificate import certify_radial_limit
 
 

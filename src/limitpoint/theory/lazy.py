@@ -6,10 +6,11 @@ import numpy as np
 
 from limitpoint.problem import Problem
 from limitpoint.theory.atlas import Condition, Theorem, register
-from limitpoint.theory.certificate import certify_weighted_least_norm, status_of
+from limitpoint.theory.certificate import status_of
 from limitpoint.theory.conditions import listed
 from limitpoint.theory.constraint import Constraint
 from limitpoint.theory.least_norm import LeastNorm
+from limitpoint.theory.least_norm_certificate import certify_weighted_least_norm
 from limitpoint.theory.limit import Limit
 
 

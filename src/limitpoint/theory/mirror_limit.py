@@ -15,20 +15,17 @@ from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
 from limitpoint.theory.alike import Alike
 from limitpoint.theory.atlas import Theorem
-from limitpoint.theory.certificate import (
-    Certificate,
-    certify_mirror_limits,
-    in_row_space,
-    status_of,
-)
+from limitpoint.theory.certificate import Certificate, status_of
 from limitpoint.theory.constraint import Constraint
 from limitpoint.theory.error_bound import contributions
 from limitpoint.theory.extrapolation import POINTS_KEPT
 from limitpoint.theory.limit import Limit
+from limitpoint.theory.mirror_certificate import certify_mirror_limits
 from limitpoint.theory.newton import DualSolution, solve_dual
 from limitpoint.theory.polishing import error_of, polished
 from limitpoint.theory.position_equations import Equations, Point
 from limitpoint.theory.position_newton import CurveSolution, solve_on_curves
+from limitpoint.theory.projection import in_row_space
 from limitpoint.theory.shifted_hessian import solve_graded
 
 __all__ = ["mirror_limit", "mirror_limit_of", "mirror_path"]

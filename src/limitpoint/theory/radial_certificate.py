@@ -12,7 +12,6 @@ from limitpoint.theory.certificate import (
     Certificate,
     allowed_errors,
     fit_residuals,
-    in_row_space,
     missed_rows,
     relative,
     weights_of,
@@ -20,6 +19,7 @@ from limitpoint.theory.certificate import (
 from limitpoint.theory.constraint import Constraint
 from limitpoint.theory.error_bound import error_bounds
 from limitpoint.theory.least_norm import LeastNorm
+from limitpoint.theory.projection import in_row_space
 
 __all__ = ["certify_radial_limit"]
 

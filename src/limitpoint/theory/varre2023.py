@@ -17,7 +17,6 @@ from limitpoint.theory.atlas import Condition, Theorem, register
 from limitpoint.theory.certificate import (
     ERROR_BOUND,
     Certificate,
-    error_of_least_norm,
     fit_residuals,
     relative,
     status_of,
@@ -25,6 +24,7 @@ from limitpoint.theory.certificate import (
 from limitpoint.theory.conditions import finite_scale, scale_zero
 from limitpoint.theory.constraint import Constraint
 from limitpoint.theory.least_norm import LeastNorm
+from limitpoint.theory.least_norm_certificate import error_of_least_norm
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.radial_limit import limit_at
 from limitpoint.theory.spectral_potential import layer_potential
