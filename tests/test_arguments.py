@@ -758,7 +758,7 @@ def test_settings_are_plain_numbers_whatever_they_were_given_as():
     space = lp.SampleSpace(np.longdouble(1e-10), np.float32(1e-6), np.int64(1000))
     assert [type(value) for value in dataclasses.astuple(space)] == [float, float, int]
     far = lp.NormalisedTime(np.longdouble(1e3), np.longdouble(1e-9), np.uint8(200))
-    assert [type(value) for value in dataclasses.astuple(far)] == [float, float, int]
+    assert [type(value) for value in dataclasses.astuple(far)] == [float, float, int, bool]
     narrow = lp.ParameterSpace(np.longdouble(1e-10))
     for each in (space, narrow):
         np.testing.assert_allclose(lp.flow(problem(), space=each).coef, run_to_end(), rtol=1e-5)

@@ -147,6 +147,7 @@ class NormalisedTime:
             raise LimitpointError(
                 f"own_layers must be True or False; it is {shown(self.own_layers)}"
             )
+        object.__setattr__(self, "own_layers", bool(self.own_layers))
         check_options(self)
 
 
@@ -218,7 +219,7 @@ def flow(
             space.margin,
             space.rtol,
             space.max_steps,
-            bool(space.own_layers),
+            space.own_layers,
         )[0]
     if isinstance(space, NormalisedTime):
         raise LimitpointError(

@@ -132,8 +132,10 @@ class _Answers:
             # A direction that nothing active fixes is fixed by whoever becomes active: rounding
             # then shows as if every mirror coordinate could still run its whole range.
             size = float(np.abs(coef / units)[constraint.seen].max(initial=0.0))
-            reach = float(noise.max(initial=0.0)) / (ROUNDING_UNITS * EPS)
-            floor = EPS * size / reach if reach > 0 else 0.0
+            # In the unit of the largest rounding of them, whatever their own.
+            unit = float(noise.max(initial=0.0)) or 1.0
+            noise, slopes = noise / unit, slopes * unit
+            floor = EPS * size * ROUNDING_UNITS * EPS if noise.any() else 0.0
             slopes = np.minimum(slopes, LARGEST)
             slopes = np.where(constraint.seen, np.maximum(slopes, max(floor, TINY)), 0.0)
             weights = self._weights(k) * units

@@ -326,7 +326,8 @@ def _by_the_active(mirror: CurveMap, answers: _Answers, data: Constraint) -> _An
         held = np.isfinite(reached) & (np.abs(answers.coefs) >= TINY)
         sharp = held & (np.abs(answers.coefs) < slopes * np.abs(answers.clocks))
     given = np.where(sharp, reached, answers.clocks)
-    sizes = np.where(sharp, np.abs(reached), np.abs(answers.clocks) / EPS)
+    with np.errstate(over="ignore"):
+        sizes = np.where(sharp, np.abs(reached), np.abs(answers.clocks) / EPS)
     clocks = np.stack(
         [
             data.units * in_row_space(data, one[None] / data.units, size / data.units)[0][0]

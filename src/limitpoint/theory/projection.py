@@ -57,8 +57,9 @@ def _from_few(constraint: Constraint, given: Float, sizes: Float) -> tuple[Float
     few = given[chosen]
     inside, sums = few @ parts, np.abs(few) @ np.abs(parts)
     inverse = solve_triangular(square, np.eye(rank), check_finite=False)
-    gains = np.linalg.norm(inverse, axis=1) / sizes[chosen]
-    sums = sums + float(np.abs(few) @ gains) * np.linalg.norm(rows, axis=0)
+    # Entries of the rows are off by rounding of one: with `|few| / sizes ≤ 1` by that much.
+    gained = float((np.abs(few) / sizes[chosen]) @ np.abs(inverse).sum(axis=1))
+    sums = sums + gained * np.linalg.norm(rows, axis=0)
     columns = constraint.X * constraint.units
     dual, missing = np.zeros(len(columns)), few
     for _ in range(DUAL_STEPS):
