@@ -95,7 +95,7 @@ def test_how_close_the_flow_comes_to_the_second_saddle():
     coefficients tell: what is awake follows the flow's tolerance, 1e-11, which is more than that.
     """
     exponent, when = closest_approach()
-    scales = 10.0 ** -np.arange(80, 141, 20)
+    scales = 10.0 ** -np.array([80, 140])
     found = []
     for scale in scales:
         given = problem(scale)
@@ -111,7 +111,7 @@ def test_how_close_the_limit_is_to_the_third_saddle():
     Corrections to the power are some times the distance itself, 2e-6 at 1e-50; `predict` is exact
     to 1e-14, 1e-5 of the distance at 1e-70. Both count over ten decades, a factor 23 in the log.
     """
-    scales = 10.0 ** -np.arange(50, 71, 10)
+    scales = 10.0 ** -np.array([50, 60])
     found = np.array([lp.predict(problem(scale)).coef for scale in scales])
     np.testing.assert_allclose(slopes(scales, found - SADDLES[2]), 8 / 49, rtol=0, atol=1e-5)
 
