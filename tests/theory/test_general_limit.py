@@ -153,7 +153,7 @@ class TestPath:
     def test_equal_to_single_predictions_from_fewer_steps(self, name):
         network = lp.General(MODELS[name][0], block_size=2)
         X, y, blocks, _ = random_problem(np.random.default_rng(11))
-        # The one whose tables cannot be shared costs seconds a scale, and saves no steps to speak of.
+        # Tables of the one that cannot be shared cost seconds a scale, and save few steps.
         short = name == "transcendental"
         scales = np.geomspace(1e-3, 1e-1, 9) if short else np.geomspace(1e-5, 1e-1, 17)
         problem = lp.Problem(network, lp.Init([blocks], 1.0), lp.Regression(X, y))
