@@ -18,6 +18,7 @@ from limitpoint.arrays import Float
 from limitpoint.display import number, table, to_html, to_text
 from limitpoint.linalg import EPS
 from limitpoint.status import Status
+from limitpoint.theory.compensated import residuals
 from limitpoint.theory.constraint import Constraint
 from limitpoint.theory.error_bound import contributions
 
@@ -39,10 +40,12 @@ __all__ = [
 CERTIFICATE_TOLERANCE = 1e-9
 # What is promised of a certified answer is 1e-6: of every target that it is missed by no more, and
 # of every coefficient, in what it contributes, that its error is no larger. The bound on the error
-# is of first order, and a tenth of that is asked for; how far a target is missed is measured, and
-# rounding of the measurement is no more than half of it where it matters.
+# is of first order, and a tenth of that is asked for; how far a target is missed is measured, in
+# twice the digits of float64 where rounding matters.
 MISSED, ERROR_BOUND = "missed targets", "error bound"
 PROMISED = {MISSED: 5e-7, ERROR_BOUND: 1e-7}
+# A row whose rounding is more than this part of that is added up again, exactly.
+BLURRED = 1e-2
 # What is rounded when a row or a mirror coordinate is added up, in units of eps times the sum of
 # the moduli: random errors of some hundred terms.
 ROUNDING_UNITS = 8.0
@@ -178,8 +181,29 @@ def fit_residuals(
         return {"normal equations": worst_ratio(forces, most)}
     found = {"feasibility": worst_ratio(np.abs(residual), sizes)}
     if y.any():
-        found[MISSED] = worst_ratio(np.abs(residual), _references(constraint))
+        found[MISSED] = worst_ratio(
+            np.abs(_residual(constraint, coef, residual)), _references(constraint)
+        )
     return found
+
+
+def _residual(constraint: Constraint, coef: Float, plain: Float) -> Float:
+    """What is missing of each row; in twice the digits where rounding of a plain sum would show."""
+    X, y = constraint.X, constraint.y
+    rounding = ROUNDING_UNITS * EPS * (np.abs(X) @ np.abs(coef))
+    blurred = rounding > BLURRED * PROMISED[MISSED] * _references(constraint)
+    if coef.ndim > 1:  # one output at a time
+        columns = [
+            _residual(constraint.output(k), coef[:, k], plain[:, k]) for k in range(coef.shape[1])
+        ]
+        return np.stack(columns, axis=1) if blurred.any() else plain
+    if not blurred.any():
+        return plain
+    exact = plain.copy()
+    with np.errstate(all="ignore"):
+        exact[blurred] = residuals(X[blurred], coef, y[blurred])
+    # Products beyond float64 cannot be split.
+    return np.where(np.isfinite(exact), exact, plain)
 
 
 def worst_ratio(values: Float, sizes: Float) -> float:

@@ -10,8 +10,8 @@ from tests.oracles.exact_scale_space import exact_path
 
 from limitpoint import Status
 from limitpoint.theory.basis_pursuit import certify, saddle_path
-from limitpoint.theory.basis_pursuit.compensated import residuals
 from limitpoint.theory.basis_pursuit.graded_factor import GradedFactor
+from limitpoint.theory.compensated import residuals
 
 SEED = 16
 

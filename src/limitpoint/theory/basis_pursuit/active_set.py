@@ -18,10 +18,10 @@ from scipy.optimize import nnls
 from limitpoint.arrays import Float
 from limitpoint.theory.basis_pursuit.clocks import Noise
 from limitpoint.theory.basis_pursuit.column_factor import EPS, ColumnFactor
-from limitpoint.theory.basis_pursuit.compensated import residuals
 from limitpoint.theory.basis_pursuit.design import Design
 from limitpoint.theory.basis_pursuit.graded_factor import GradedFactor
 from limitpoint.theory.basis_pursuit.row_scales import row_scales
+from limitpoint.theory.compensated import residuals
 
 # |xᵢᵀr| below this fraction of ‖xᵢ‖‖r‖ is rounding error: r is orthogonal to the passive columns to
 # a few EPS·‖r‖, and the dot product adds at most about √m·EPS (random signs) of ‖xᵢ‖‖r‖.

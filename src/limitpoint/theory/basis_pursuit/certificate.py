@@ -34,7 +34,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from limitpoint.arrays import Float
 from limitpoint.theory.basis_pursuit.column_factor import EPS
-from limitpoint.theory.basis_pursuit.compensated import residuals
 from limitpoint.theory.basis_pursuit.design import Design, Matrix, as_design, euclidean_norm
 from limitpoint.theory.basis_pursuit.error_bound import fit_error, least_squares_error
 from limitpoint.theory.basis_pursuit.graded_factor import RowwiseQR
@@ -44,6 +43,7 @@ from limitpoint.theory.basis_pursuit.row_scales import row_scales
 from limitpoint.theory.basis_pursuit.uniqueness import is_ambiguous
 from limitpoint.theory.basis_pursuit.units import even_units
 from limitpoint.theory.certificate import CERTIFICATE_TOLERANCE, Certificate
+from limitpoint.theory.compensated import residuals
 
 # A clock xᵢᵀν is uncertain by this many EPS times |xᵢ|ᵀ|ν|: by the rounding of ν itself, and by
 # that of the sum, whose errors grow like the square root of the number of terms at random.

@@ -17,8 +17,8 @@ from scipy.linalg import lapack, solve_triangular
 
 from limitpoint.arrays import Float
 from limitpoint.theory.basis_pursuit.column_factor import DEPENDENCE_TOL, EPS
-from limitpoint.theory.basis_pursuit.compensated import residuals
 from limitpoint.theory.basis_pursuit.design import euclidean_norm
+from limitpoint.theory.compensated import residuals
 
 
 class GradedFactor:

@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 from limitpoint.arrays import Float
 from limitpoint.theory.basis_pursuit.active_set import POLISHED, POLISHING_STEPS, ActiveSet
 from limitpoint.theory.basis_pursuit.clocks import TIE_TOL, Clocks
-from limitpoint.theory.basis_pursuit.compensated import residuals
 from limitpoint.theory.basis_pursuit.design import Design, euclidean_norm
 from limitpoint.theory.basis_pursuit.growth_penalty import GrowthPenalty
+from limitpoint.theory.compensated import residuals
 
 # Cosine between r and a passive column above which the factors are computed afresh; exact factors
 # give a few EPS.
