@@ -314,6 +314,7 @@ def test_badly_scaled_columns(scale):
     np.testing.assert_allclose(run.coef, limit.coef, rtol=0, atol=1e-6 * abs(limit.coef).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1.0, 1e-3, 1e-100])
 def test_badly_scaled_columns_pass_their_verdict(scale):
     verdict = lp.verify(make(X * np.logspace(-8, 8, 5), Y, scale=scale))

@@ -18,6 +18,7 @@ SAMPLE = 20
 SPARED = 1
 # Elliptic integrals and quadratures to 60 digits, and tables of general networks.
 LONG = ("Diagonal 3", "Diagonal 5", "Diagonal 3 tied", "OrthTensor 3", "Convolutional 3")
+LONG += ("Diagonal 2 tied", "SignedPower 3 opp.", "Power 3", "Power 4", "SignedPower 4")
 LONG += ("MatrixProduct 3", "General product", "General quartic", "General hyperbolic")
 # The third kind of general network takes two seconds each: fewer of them.
 TABULATED, FEW = ("General hyperbolic",), 5

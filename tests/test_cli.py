@@ -556,6 +556,7 @@ def installed(folder, *arguments):
     )
 
 
+@pytest.mark.slow
 def test_the_installed_command_predicts(folder):
     done = installed(folder, "predict", "problem.toml", "--json")
     assert done.returncode == 0
@@ -563,12 +564,14 @@ def test_the_installed_command_predicts(folder):
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 def test_the_installed_command_refuses_bad_input_in_one_line(folder):
     Path(folder, "X.csv").write_text("", encoding="utf-8")
     done = installed(folder, "predict", *options())
     assert_bad_input((done.returncode, done.stdout, done.stderr), "X.csv")
 
 
+@pytest.mark.slow
 def test_piped_output_is_readable(folder):
     """Without a terminal there is room: no cell is cut off, no column is a few letters wide."""
     done = installed(folder, "explain", "problem.toml")
@@ -720,6 +723,7 @@ def test_every_network_has_saddles(limitpoint, name):
     assert strict_json(at_zero[1])["certificate"]["ok"] is True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NETWORKS)
 def test_every_network_flows_and_is_verified(limitpoint, name):
     given = options(*NETWORKS[name][0], "--scale", "0.3")

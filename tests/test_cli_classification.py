@@ -280,6 +280,7 @@ def test_help_says_how_filters_are_read(limitpoint):
 # ---------------------------------------------------------------- the plane
 
 
+@pytest.mark.slow
 def test_the_plane_of_one_sample(limitpoint):
     """Each network ends where Theorem 6 says, from every start."""
     found = as_json(limitpoint("plane", "--json", "--plot", "plane.png"))

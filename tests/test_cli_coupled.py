@@ -72,6 +72,7 @@ def test_training_with_noise(limitpoint):
     assert "training: distance from the law's end" in out
 
 
+@pytest.mark.slow
 def test_sweep(limitpoint):
     status, out, err = limitpoint(
         "sweep", *BALANCED[:-2], "--scales", "0.5,1", "--seeds", "3", "--steps", "500",

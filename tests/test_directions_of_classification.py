@@ -43,6 +43,7 @@ def approach(network, task, init):
     return limit, float(slope), float(distances[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("network", "direction", "rate"),
     [
@@ -152,6 +153,7 @@ def test_spread_of_three_layers(name, seed):
     assert not lp.stationarity(problem, wrong, active=1e-5).ok
 
 
+@pytest.mark.slow
 def test_a_flow_that_passes_by_a_stationary_point():
     """Seed 2 is near one with two active coordinates at 1e4, and leaves it as margin^(1/3)."""
     problem, direction, turned = deep_flow("diagonal", 2)

@@ -40,6 +40,7 @@ def test_the_pages_are_there():
     assert {"README.md", "guide.md"} <= {page.name for page in WITH_PYTHON}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: page.name)
 def test_python_examples_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

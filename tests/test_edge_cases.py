@@ -58,6 +58,7 @@ def test_a_start_that_nearly_fits_is_verified(network, apart):
     assert verdict.passed
 
 
+@pytest.mark.slow
 def test_a_least_squares_limit_on_the_boundary_is_verified():
     """The duals grow for ever there, so the flow in sample space is left out, with a note."""
     X = [[2, 2, 1, 2], [0, 3, 3, 0], [2, 2, 2, -1], [-1, -2, -3, 0]]
@@ -74,6 +75,7 @@ def test_a_verdict_can_be_written_to_a_file(tmp_path):
     assert data.attrs["passed"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [lambda b: b[0] ** 3, lambda b: b[0] ** 4 - b[1] ** 4])
 def test_a_function_whose_hessian_vanishes(k):
     network, task = lp.General(k, block_size=2), lp.Regression([[1.0]], [2.0])

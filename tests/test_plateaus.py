@@ -93,6 +93,7 @@ class TestAgreement:
         assert plateaus
         assert disagreements(plateaus) == []
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))]
     )
@@ -197,6 +198,7 @@ class TestUnresolved:
         problem = diagonal_problem([[1.0, 2.0]], [1.0], *layers, scale=1e-3)
         assert compare_plateaus(problem) == ((), 0)
 
+    @pytest.mark.slow
     def test_a_path_that_leaves_where_k_is_known(self):
         """At a saddle beyond, no rate is known: it counts as never reached, and so do the next."""
 
@@ -229,6 +231,7 @@ class TestDisagreement:
 
         monkeypatch.setattr(ENGINES, "saddles", saddles)
 
+    @pytest.mark.slow
     def test_nothing_changed_passes(self, monkeypatch, problem):
         self.follow_wrongly(monkeypatch, lambda path: {})
         assert failing(lp.verify(problem)) == []

@@ -134,6 +134,7 @@ def test_dormant_coefficients_of_a_tiny_scale_are_visible(tmp_path):
     assert lowest < -1900
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 200])
 def test_any_number_of_features(n, tmp_path):
     task = lp.Regression([[2.0]], [3.0]) if n == 1 else wide(n)

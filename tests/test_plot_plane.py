@@ -278,6 +278,7 @@ def test_training_on_a_classification_has_steps(tmp_path):
     np.testing.assert_allclose(losses.lines[0].get_ydata(), training.losses[1:], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_flow_that_has_not_separated_is_drawn_along_time(tmp_path):
     run = lp.flow(problems(CLASSES)["dense"][1], t_end=1e-3)
     limit = lp.predict(problems(CLASSES)["dense"][1])

@@ -65,6 +65,7 @@ def test_threads_leave_the_filters_of_warnings_as_they_were(name):
         np.testing.assert_array_equal(one, expected)
 
 
+@pytest.mark.slow
 def test_nothing_in_the_package_changes_the_filters():
     changing = {"catch_warnings", "simplefilter", "filterwarnings", "resetwarnings"}
     for path in SOURCE.rglob("*.py"):

@@ -32,6 +32,7 @@ def kinds(names):
 
 
 class TestPasses:
+    @pytest.mark.slow
     @pytest.mark.parametrize("zero_last", [False, True], ids=["random", "zero_last"])
     @pytest.mark.parametrize("log_scale", LOG_SCALES.values(), ids=LOG_SCALES.keys())
     def test_at_every_scale(self, log_scale, zero_last):
@@ -134,6 +135,7 @@ class TestFails:
         assert "sample flow: distance" in found
         assert "parameter flow: distance" in found
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("log_scale", LOG_SCALES.values(), ids=LOG_SCALES.keys())
     def test_another_interpolator(self, monkeypatch, log_scale):
         """Off by a percent within the interpolators: only the distance can tell."""

@@ -41,6 +41,7 @@ def test_two_points(name, loss):
     assert verdict.limit.certificate.ok
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "network", [lp.Diagonal(depth=3), lp.Convolutional((2, 2, 2))], ids=["diagonal", "convolution"]
 )
@@ -138,6 +139,7 @@ def test_nothing_known_is_said():
         lp.verify(problem_of(network))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.1, 1e-30])
 def test_the_layers_themselves_stand_behind_a_verdict(scale):
     """At the problem's own scale, or at the smallest that float64 holds, which a note names."""

@@ -106,6 +106,7 @@ def test_times_lag_by_the_power_of_the_depth_less_two():
     assert slope == pytest.approx(1.0, abs=0.1)
 
 
+@pytest.mark.slow
 def test_depth_six_at_a_time_unit_of_1e48():
     given = problem(6, 1e-12, seed=3)
     limit, run = lp.predict(given), lp.flow(given)
@@ -116,6 +117,7 @@ def test_depth_six_at_a_time_unit_of_1e48():
     np.testing.assert_allclose(half_way_times(run, path), predicted_times(path), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_verify_passes_and_says_nothing_of_a_sample_flow_it_cannot_run():
     """By the chain: the layers at the smallest scale that is held, their logarithms at both."""
     verdict = lp.verify(problem(3, 1e-30, seed=1))
@@ -163,6 +165,7 @@ def test_by_its_own_pace_a_flow_takes_no_longer_at_tinier_scales(network, scale)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-30, 1e-300])
 def test_a_coefficient_that_leaves_and_turns_is_not_passed_over(scale):
     """It shrinks along a straight line, waits with the others, and would grow with the other sign.

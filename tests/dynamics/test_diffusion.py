@@ -66,6 +66,7 @@ def test_seeds():
     assert (first[:, -1] != other[:, -1]).all()
 
 
+@pytest.mark.slow
 def test_without_noise_it_is_the_flow():
     states = lp.simulate(Geometric(-1.0, 0.0), 1.0, paths=1, time_step=1e-4, records=2).states
     # Euler's error is e^{−t} t · step/2.

@@ -151,6 +151,7 @@ class TestBetweenSpaces:
 class TestEndsAtThePrediction:
     """20×50, five scales: to 1e-6, relative, by some thousand evaluations of the map."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("log_scale", FLOW_LOG_SCALES.values(), ids=FLOW_LOG_SCALES.keys())
     def test_at_any_scale(self, space, log_scale, monkeypatch):
         problem = gaussian_problem(20, 50, log_scale=log_scale)
@@ -436,6 +437,7 @@ class TestStatuses:
             lp.flow(unmapped_problem(), space=lp.LogCoordinates())
         assert lp.flow(unmapped_problem(), t_end=0.1).kind == "gradient flow in parameter space"
 
+    @pytest.mark.slow
     def test_the_space_follows_the_clocks(self):
         assert lp.flow(small_problem(scale=0.1, depth=3)).kind == "gradient flow in sample space"
 

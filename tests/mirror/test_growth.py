@@ -67,6 +67,7 @@ class TestAgainstQuadrature:
         rest = np.linspace(2.0, 3.0, depth - 2)
         assert_precise(np.array([[-1.0, 1.0 + gap, *rest]]).T)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("depth", DEPTHS)
     def test_layers_that_differ_by_eight_orders_of_magnitude(self, depth):
         rng = np.random.default_rng(depth)

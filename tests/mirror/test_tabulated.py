@@ -276,11 +276,11 @@ def test_half_line_and_frozen_blocks():
 
 
 def test_many_blocks_agree_with_single_ones():
-    blocks = np.random.default_rng(0).uniform(-1, 1, (60, 3))
+    blocks = np.random.default_rng(0).uniform(-1, 1, (24, 3))
     mirror = table(polynomial, blocks, -138.0)
-    coefs = np.ones(60)
+    coefs = np.ones(24)
     clocks = mirror.clocks(coefs)
-    for i in (0, 33, 59):
+    for i in (0, 23):
         alone = table(polynomial, blocks[i], -138.0)
         np.testing.assert_allclose(alone.clocks(coefs[:1])[0], clocks[i], rtol=1e-13)
 

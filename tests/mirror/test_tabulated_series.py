@@ -25,6 +25,7 @@ def regrown(matrix, direction, scale, power=1):
     return Case("regrown", f, matrix, direction, scale)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("matrix", "direction", "scale", "power"),
     [
@@ -84,6 +85,7 @@ def test_a_saddle_of_k_is_a_bound_where_nothing_leads_away_from_it():
 
 
 # Of every kind: axes, turned, sparse, space, curved, mixed.
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [6, 8, 12, 13, 14, 16])
 @pytest.mark.parametrize("side", [1, -1])
 def test_random_formulas(number, side):

@@ -148,6 +148,7 @@ def conditions(network, init):
     return {one.name: one for one in network.assumptions(init)}
 
 
+@pytest.mark.slow
 def test_conditions_of_zhaos_own_model():
     network = General(ZHAO, block_size=3)
     found = conditions(network, zhao_init(-138.0, fourth=0.3))
@@ -159,6 +160,7 @@ def test_conditions_of_zhaos_own_model():
     assert unbounded.detail == "coefficient 3 is at least -1"
 
 
+@pytest.mark.slow
 def test_conditions_that_fail():
     init = lp.Init([np.array([[0.5, 0.5]])], scale=1e-3)
     found = conditions(General(double_well, block_size=2), init)
@@ -186,6 +188,7 @@ def test_a_kink_on_the_way_is_a_condition_that_fails():
     assert "as far as it is known" in found["k is unbounded on both sides"].detail
 
 
+@pytest.mark.slow
 def test_a_singularity_is_no_bound_and_no_critical_point():
     """`log(1 + ab)` falls to −∞ where ab = −1, at a finite block."""
     network = General(lambda z: jnp.log1p(z[0] * z[1]), block_size=2)

@@ -87,6 +87,7 @@ class TestDynamics:
     def test_jacobian(self, n, rank, sizes):
         checks.jacobian_is_right(*case(n, rank, sizes))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("n", "rank", "sizes"), [(3, 3, (4, 3)), (3, 3, (3, 4, 3))])
     def test_flow_is_the_diagonal_one(self, n, rank, sizes):
         """Theorem 5's reduction: parameter flow against the diagonal network's own engine."""

@@ -142,6 +142,7 @@ class TestTraining:
             assert run.misfit == pytest.approx(gap, rel=1e-9)
             assert run.coefs.shape == (len(run.times), 0)
 
+    @pytest.mark.slow
     def test_train_many(self, outputs):
         problem = problem_of(outputs=outputs)
         rules = self.rules(problem)
@@ -174,6 +175,7 @@ def test_what_is_read_from_coefficients_is_refused():
 
 
 class TestFlow:
+    @pytest.mark.slow
     def test_small_steps_of_gradient_descent_converge_to_it(self):
         """At first order, through crossings and slides."""
         problem = student(relu_teacher(), scale=1.0)

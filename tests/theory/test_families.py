@@ -18,7 +18,7 @@ CERTIFIED = 1e-9
 # Of the distance to the end of the flow, relative to ‖β‖.
 AGREED = 1e-7
 SEED = 0
-PROBLEMS = 200
+PROBLEMS = 100
 # Of these sizes the flow takes a tenth of a second; depth 2 does at all sizes.
 COMPARED = 12
 AT_TINY_SCALES = 15

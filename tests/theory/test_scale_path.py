@@ -31,6 +31,7 @@ def is_certified(limit, scale):
     return limit.status.ok or (limit.status is lp.Status.DATA_HIDDEN and scale >= 10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [2, 3, 5])
 def test_equal_to_single_predictions_at_a_fraction_of_the_steps(depth):
     """60 scales cost fewer Newton steps than 15 single predictions."""

@@ -36,6 +36,7 @@ def assert_same(path, other):
             assert path.left[step - 1] == other.left[step - 1]
 
 
+@pytest.mark.slow
 def test_random_instances(watch_always, monkeypatch):
     for seed in range(300):
         X, y, t_plus, t_minus = random_instance(seed)
