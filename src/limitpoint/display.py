@@ -3,12 +3,15 @@
 import html
 from collections.abc import Iterable, Sequence
 from io import StringIO
+from textwrap import fill
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+# Names of up to so many letters are kept on one line.
+LONG_NAME = 38
 TEXT_WIDTH = 110
 
 
@@ -27,13 +30,17 @@ def to_html(text: str) -> str:
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Group:
-    """Build a titled table; only its last column is broken into lines when space is short."""
+    """Build a titled table; only its last column is broken into lines when space is short.
+
+    And long names in the first, so that they leave room for the numbers.
+    """
     built = Table(box=SIMPLE_HEAD, pad_edge=False)
     for column in columns[:-1]:
         built.add_column(column, no_wrap=True)
     built.add_column(columns[-1], overflow="fold")
-    for row in rows:
-        built.add_row(*(Text(cell) for cell in row))
+    for first, *others in rows:
+        name = fill(first, LONG_NAME, break_long_words=False)
+        built.add_row(*(Text(cell) for cell in (name, *others)))
     return Group(Text(title), built)
 
 
