@@ -64,8 +64,8 @@ STEPS_AT_THE_END = 20
 # The same in graded coordinates: the logarithms of float64 run over some 700 in either direction,
 # and a step that is cut takes one of them LONGEST_STEP ahead.
 STEPS_IF_GRADED = 120
-# And where coefficients that vanish do not hold the others back, which then take turns.
-STEPS_IF_FELT = 400
+# And where coefficients that vanish do not hold the others back.
+STEPS_IN_TURN = 400
 # In all on one way.
 MAX_STEPS = 2000
 # A method that has brought the misfit below that of the start of training (1, relative) but has not
@@ -130,10 +130,15 @@ def solve_on_curves(
         last = Point(problem, near[-1].positions, near[-1].dual, problem.grown(log_part))
         if continuation.from_point(last, abs(log_part)):
             return continuation.result()
-    # The last: without holding back for coefficients that vanish.
-    modes = [(False, False), (True, False), (True, True)]
+    # The last two: without holding back for coefficients that vanish, which then take turns.
+    modes = [
+        (False, False, STEPS_ON_THE_WAY),
+        (True, False, STEPS_IF_GRADED),
+        (True, True, STEPS_IF_GRADED),
+        (True, True, STEPS_IN_TURN),
+    ]
     found = None
-    for continuation.graded, continuation.felt_only in modes[graded_only:]:
+    for continuation.graded, continuation.felt_only, continuation.patience in modes[graded_only:]:
         if continuation.from_the_start() or continuation.from_a_larger_start():
             again = continuation.result()
             found = again if found is None or again.error < found.error else found
@@ -151,6 +156,7 @@ class _Continuation:
         self.iterations = 0
         self.converged = False
         self.graded = self.felt_only = False
+        self.patience = STEPS_ON_THE_WAY
 
     @property
     def point(self) -> Point:
@@ -306,5 +312,5 @@ class _Continuation:
 
     def _most_steps(self, last: bool) -> int:
         if self.graded:
-            return STEPS_IF_FELT if self.felt_only else STEPS_IF_GRADED
+            return self.patience
         return STEPS_AT_THE_END if last else STEPS_ON_THE_WAY
