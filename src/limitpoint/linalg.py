@@ -16,7 +16,15 @@ from scipy.linalg import qr, solve_triangular
 
 from limitpoint.arrays import Float
 
-__all__ = ["EPS", "Equilibrated", "equilibrate", "exact_rank", "row_sorted_qr", "row_space"]
+__all__ = [
+    "EPS",
+    "Equilibrated",
+    "equilibrate",
+    "exact_rank",
+    "has_distinct_rows",
+    "row_sorted_qr",
+    "row_space",
+]
 
 EPS = float(np.finfo(np.float64).eps)
 # Ruiz's sweeps halve the distance from one, in logarithms, each time: from e^700 to a factor 2
@@ -31,6 +39,8 @@ EXACT_RANK = 40
 EXACT_PRODUCTS = 200_000
 # Scales stop moving, in powers of two.
 UNMOVED = 0.25
+# Eigenvalues of a Gram matrix are off by eps times the largest, some hundred times.
+DISTINCT = 1e-10
 
 
 def equilibrate(X: Float) -> tuple[Float, Float]:
@@ -202,6 +212,25 @@ class Equilibrated:
     def sample_dual(self, dual: Float) -> Float:
         """The ν with `Xᵀν = rowsᵀ dual / column_scales`."""
         return _by_row(self.row_scales, self.left @ (dual.T / self.values).T)
+
+
+def has_distinct_rows(X: Float) -> bool:
+    """Whether rows are independent beyond doubt: by their Gram matrix, which is cheap.
+
+    Examples
+    --------
+    >>> has_distinct_rows(np.array([[1.0, 2.0], [1.0, 3.0]]))
+    True
+    >>> has_distinct_rows(np.array([[1.0, 2.0], [1.0, 2.0]]))
+    False
+    """
+    sizes = np.abs(X).max(axis=1, keepdims=True)
+    if not (sizes > 0).all():
+        return False
+    rows = X / sizes
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    values = np.linalg.eigvalsh(rows @ rows.T)
+    return bool(values[0] > DISTINCT * values[-1])
 
 
 def exact_fit(columns: Float, y: Float) -> Float:

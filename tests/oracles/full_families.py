@@ -8,14 +8,12 @@ table at the end. A flow that takes longer than `seconds` (120 by default) is gi
 
 import signal
 import sys
-import time
 from itertools import islice
 
 from tests.oracles.problem_sets import random_problems
 from tests.theory.test_families import (
     AGREED,
     CASES,
-    PROBLEMS,
     SEED,
     distance,
     end_of_flow,
@@ -23,6 +21,7 @@ from tests.theory.test_families import (
     why_not_certified,
 )
 
+PROBLEMS = 200
 PATIENCE = 120
 
 
@@ -35,14 +34,12 @@ def main(first=0, last=PROBLEMS, patience=PATIENCE):
     for number in range(first, last):
         for case in CASES:
             problem = sets[case][number - first]
-            start = time.perf_counter()
             failure, apart = _compare(case, problem, patience)
             rows.append((case, failure, apart))
             family, depth = case
             print(
                 f"{family} {depth} #{number}: {problem[0].shape}, scale {problem[3]:.1e}: "
-                f"{'given up' if apart is None else f'{apart:.1e}'} {failure or ''}"
-                f" ({time.perf_counter() - start:.1f} s)",
+                f"{'given up' if apart is None else f'{apart:.1e}'} {failure or ''}",
                 flush=True,
             )
     return _report(rows)

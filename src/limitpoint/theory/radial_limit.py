@@ -33,6 +33,8 @@ class NullSpace:
 
     Attributes
     ----------
+    norm
+        The map to coefficients of least norm.
     kept
         `P_null z(0)`.
     least
@@ -42,6 +44,7 @@ class NullSpace:
     """
 
     constraint: Constraint
+    norm: LeastNorm
     kept: Float
     least: Float
     kept_dual: Float
@@ -54,7 +57,7 @@ class NullSpace:
         norm = LeastNorm(constraint, np.ones(task.n_features))
         kept, kept_dual = norm.without(start)
         least, least_dual = norm.solve(constraint.fit)
-        return cls(constraint, kept, least, kept_dual, least_dual)
+        return cls(constraint, norm, kept, least, kept_dual, least_dual)
 
 
 def radial_limit(task: Regression, radial: RadialMap, theorem: Theorem) -> Limit:
@@ -67,8 +70,7 @@ def radial_limit(task: Regression, radial: RadialMap, theorem: Theorem) -> Limit
         log_excess, iterations = _root(radial, square, 2 * math.log(wanted))
         # e Ξ² = b², and Ξ itself where that loses nothing.
         multiplier = wanted * math.exp(-0.5 * log_excess)
-    norm = LeastNorm(found.constraint, np.ones(task.n_features))
-    coef = norm.fitted(multiplier * found.kept + found.least, found.constraint.fit)
+    coef = found.norm.fitted(multiplier * found.kept + found.least, found.constraint.fit)
     # With no multiplier left, z has followed β to zero.
     inverse = 1.0 / multiplier if multiplier > 0 else 0.0
     dual = inverse * found.least_dual - found.kept_dual

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from limitpoint.arrays import MOST_AXES, Float, as_float_array, as_whole_number, shown
 from limitpoint.errors import DataError
-from limitpoint.linalg import Equilibrated
+from limitpoint.linalg import Equilibrated, has_distinct_rows
 from limitpoint.status import Status
 from limitpoint.theory.basis_pursuit.certificate import Examination, examine
 from limitpoint.theory.basis_pursuit.design import Design, Matrix, as_design
@@ -25,8 +25,6 @@ MIN_MAX_SADDLES = 10_000
 
 # A row that is farther from the best fit than this, relative to what is added up in it, was hidden.
 OFF_THE_FIT = 1e-10
-# Eigenvalues of a Gram matrix are off by eps times the largest, some hundred times.
-DISTINCT = 1e-10
 
 STATUS_AFTER = {
     Step.FITTED: Status.CONVERGED,
@@ -113,8 +111,19 @@ def saddle_path(
     if stop is not None and not callable(stop):
         raise DataError(f"stop must be a function of a Saddle, or None; it is {shown(stop)}")
     path = _path(design, target, penalty, bound, stop)
+    return _fit_exactly(path, (design, target, penalty), bound, stop)
+
+
+def _fit_exactly(
+    path: SaddlePath,
+    problem: tuple[Design, Float, GrowthPenalty],
+    bound: int,
+    stop: Callable[[Saddle], bool] | None,
+) -> SaddlePath:
+    """The path, its status by the exact rank; where y is out of reach, to the best fit itself."""
+    design, target, penalty = problem
     ended = path.status in (Status.CONVERGED, Status.LEAST_SQUARES, Status.NOT_CERTIFIED)
-    if not ended or not isinstance(design.data, np.ndarray) or _has_distinct_rows(design.data):
+    if not ended or not isinstance(design.data, np.ndarray) or has_distinct_rows(design.data):
         return path
     data = Equilibrated.of(design.data)
     if not data.rank_is_exact:
@@ -133,19 +142,7 @@ def saddle_path(
     if exact.status is not Status.CONVERGED:
         return path
     left = 0.5 * float(np.sum((target - fit) ** 2))
-    problem = (design, target, penalty)
     return replace(exact, status=Status.LEAST_SQUARES, losses=exact.losses + left, _problem=problem)
-
-
-def _has_distinct_rows(X: Float) -> bool:
-    """Whether rows are independent beyond doubt: by their Gram matrix, which is cheap."""
-    sizes = np.abs(X).max(axis=1, keepdims=True)
-    if not (sizes > 0).all():
-        return False
-    rows = X / sizes
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    values = np.linalg.eigvalsh(rows @ rows.T)
-    return bool(values[0] > DISTINCT * values[-1])
 
 
 def _path(
