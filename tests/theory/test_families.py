@@ -2,7 +2,8 @@
 
 The theorem, for most of them, is limitpoint.own_clocks.
 
-The acceptance line: 200 problems of each family and depth, certified to 1e-9, and equal to the end
+The acceptance line, of which half is here: 200 problems of each family and depth, certified to
+1e-9, and equal to the end
 of a flow in parameter space to 1e-7. Here all are certified, and small ones compared; the flows of
 all 200 take hours and are run by `python -m tests.oracles.full_families`.
 """
