@@ -1,0 +1,1 @@
+"""Numbers of a few hundred problems, stored; and whether they are the same to the last bit."""
