@@ -9,8 +9,8 @@ import numpy as np
 
 import limitpoint as lp
 from benchmarks.timing import Row, best_of
-from limitpoint.dynamics.label_noise import LabelNoise
-from limitpoint.dynamics.noise_process import NoiseProcess
+from limitpoint.dynamics.training.label_noise import LabelNoise
+from limitpoint.papers.varre2023.noise_process import NoiseProcess
 
 MOST_SECONDS = 30.0
 PATHS, T_END = 20_000, 3.0

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from limitpoint.arrays import Float, as_truth, as_whole_number, check_masks
 from limitpoint.errors import DataError, InitError
 from limitpoint.init import Init
-from limitpoint.init.checks import both_scales
+from limitpoint.init.init_checks import both_scales
 from limitpoint.networks import Diagonal, Network, as_network
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from limitpoint.arrays import Float, as_float_array, as_seed, as_whole_number, check_numbers
 from limitpoint.errors import DataError
 from limitpoint.tasks import Classification, Regression
-from limitpoint.tasks.base import check_size
+from limitpoint.tasks.task import check_size
 
 __all__ = ["relu_teacher", "yun_layers", "yun_point", "yun_two_points", "zhao_eq7"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from tests.oracles.exact_saddles import ExactPath, contribution_error, exact_saddles
 
-from limitpoint.theory.basis_pursuit import SaddlePath, saddle_path
+from limitpoint.theory.solvers.basis_pursuit import SaddlePath, saddle_path
 
 # Units of rows and columns: powers of ten within ± this.
 DECADES = 8.0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from limitpoint.mirror import CurveMap
-from limitpoint.mirror.deep import DeepMap
+from limitpoint.mirror.deep_diagonal.deep_diagonal_map import DeepMap
 from limitpoint.mirror.exponential import ExponentialMap
 from limitpoint.mirror.power import PowerMap
 

@@ -13,7 +13,7 @@ from tests.oracles.diagonal_mp import (
 
 import limitpoint as lp
 from limitpoint.mirror import DeepMap, ExponentialMap
-from limitpoint.mirror.gauss_rule import gauss_rule
+from limitpoint.mirror.deep_diagonal.gauss_rule import gauss_rule
 from limitpoint.mirror.power import PowerMap
 
 EPS = np.finfo(np.float64).eps

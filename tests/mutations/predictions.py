@@ -10,16 +10,16 @@ from tests.mutations.runs import ENGINES
 
 import limitpoint as lp
 
-MIRROR = importlib.import_module("limitpoint.theory.mirror_limit")
-RADIAL = importlib.import_module("limitpoint.theory.radial_limit")
-LAW = importlib.import_module("limitpoint.theory.null_space_law")
-TWO_LAYERS = importlib.import_module("limitpoint.theory.varre2023")
-MARGIN = importlib.import_module("limitpoint.theory.margin.limit")
-ONE_SAMPLE = importlib.import_module("limitpoint.theory.yun2021.one_sample")
-ONE_DIRECTION = importlib.import_module("limitpoint.theory.yun2021.one_sample_direction")
-BOUNDARY = importlib.import_module("limitpoint.theory.boundary")
-CONE = importlib.import_module("limitpoint.theory.cone")
-LYU = importlib.import_module("limitpoint.theory.lyu2023")
+MIRROR = importlib.import_module("limitpoint.theory.solvers.mirror.mirror_limit")
+RADIAL = importlib.import_module("limitpoint.theory.solvers.radial_limit")
+LAW = importlib.import_module("limitpoint.theory.theorems.null_space_law")
+TWO_LAYERS = importlib.import_module("limitpoint.theory.theorems.varre2023")
+MARGIN = importlib.import_module("limitpoint.theory.solvers.margin.margin_limit")
+ONE_SAMPLE = importlib.import_module("limitpoint.theory.theorems.yun2021.one_sample_limits")
+ONE_DIRECTION = importlib.import_module("limitpoint.theory.theorems.yun2021.one_sample_directions")
+BOUNDARY = importlib.import_module("limitpoint.theory.theorems.sign_boundary")
+CONE = importlib.import_module("limitpoint.theory.solvers.sign_constraints.cone")
+LYU = importlib.import_module("limitpoint.theory.theorems.lyu2023")
 
 
 def after(patch, module, name, change):

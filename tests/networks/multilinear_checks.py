@@ -5,7 +5,7 @@ import numpy as np
 from tests.oracles import tensor_forms as oracle
 
 import limitpoint as lp
-from limitpoint.networks.tensor import Tensor
+from limitpoint.networks.tensor.any_tensor import Tensor
 
 # Relative to the sum of the moduli of what is added: the figure. The longest sum here has
 # some thousand terms, whose roundings (1e-16 each) hardly accumulate.

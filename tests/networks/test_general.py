@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 
 import limitpoint as lp
 from limitpoint.errors import NetworkError
-from limitpoint.networks.general import General
+from limitpoint.networks.general.general_network import General
 
 
 def polynomial(z):

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 from mpmath import mp, mpf
-from tests.networks import charts
+from tests.mirror.charts import chart_checks as charts
 from tests.oracles.layer_flow import flow
 
 import limitpoint as lp

@@ -6,7 +6,7 @@ import math
 import jax
 import numpy as np
 import pytest
-from tests.networks import charts
+from tests.mirror.charts import chart_checks as charts
 from tests.oracles.layer_flow import flow
 from tests.oracles.power_mp import PrecisePower
 

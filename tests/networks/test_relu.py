@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import limitpoint as lp
-from limitpoint.dynamics.label_noise import LabelNoise
+from limitpoint.dynamics.training.label_noise import LabelNoise
 from limitpoint.examples import relu_teacher
 from limitpoint.networks.relu import ROUNDED_OFF, ReLU
 

@@ -11,7 +11,7 @@ import sys
 from itertools import islice
 
 from tests.oracles.problem_sets import random_problems
-from tests.theory.test_families import (
+from tests.theory.solvers.test_families import (
     AGREED,
     CASES,
     SEED,

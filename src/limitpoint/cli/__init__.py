@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from limitpoint.cli import commands, experiment_commands, plane
+from limitpoint.cli import commands, experiment_commands, plane_command
 from limitpoint.cli.commands import app
 from limitpoint.cli.output import BAD_INPUT
 from limitpoint.errors import LimitpointError
@@ -17,7 +17,7 @@ from limitpoint.errors import LimitpointError
 __all__ = ["app", "main"]
 
 # Importing a module of commands registers them; these are all.
-MODULES = (commands, experiment_commands, plane)
+MODULES = (commands, experiment_commands, plane_command)
 # What a wrong option or argument raises; the command-line library does not export the class itself.
 USAGE_ERROR: Any = typer.BadParameter.__base__
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from limitpoint.cli.commands import app
 from limitpoint.cli.output import FAILED, Json, console, show
 from limitpoint.errors import LimitpointError
-from limitpoint.experiments import (
+from limitpoint.papers import (
     Experiment,
     atlas_page,
     experiment,
@@ -18,8 +18,8 @@ from limitpoint.experiments import (
     report,
     reproduce,
 )
-from limitpoint.experiments.errata import demonstrate_all
-from limitpoint.theory import theorems
+from limitpoint.papers.errata import demonstrate_all
+from limitpoint.theory.atlas import theorems
 
 __all__ = ["app"]
 

@@ -11,9 +11,7 @@ import typer
 from limitpoint.dynamics import NormalisedTime
 from limitpoint.errors import LimitpointError
 from limitpoint.init import Init
-from limitpoint.networks import Network
-from limitpoint.problem import Problem
-from limitpoint.problem_file import (
+from limitpoint.io import (
     ALIASES,
     INITS,
     NETWORKS,
@@ -22,6 +20,8 @@ from limitpoint.problem_file import (
     make_network,
     read_task,
 )
+from limitpoint.networks import Network
+from limitpoint.problem import Problem
 from limitpoint.tasks import Classification, Task
 
 __all__ = ["Command", "flag", "numbers", "on_a_problem", "read_options", "space_of"]

@@ -1,31 +1,24 @@
 """Simulate what happens: exact gradient flow, and what a practitioner runs. Never predicts."""
 
-from limitpoint.dynamics.diffusion import Diffusion, Paths, simulate
-from limitpoint.dynamics.flow import (
+from limitpoint.dynamics.analysis.invariants import Drift, drift
+from limitpoint.dynamics.analysis.null_space import null_space_drift
+from limitpoint.dynamics.analysis.spectrum import Spectrum, spectrum
+from limitpoint.dynamics.classification.limit_direction import Settling, settle
+from limitpoint.dynamics.coordinates import (
     LogCoordinates,
     NormalisedTime,
     ParameterSpace,
     SampleSpace,
-    flow,
 )
-from limitpoint.dynamics.gauge import FitGauge
-from limitpoint.dynamics.invariants import Drift, drift
-from limitpoint.dynamics.label_noise import LabelNoise, LabelNoiseModel
-from limitpoint.dynamics.noise_process import (
-    NoiseProcess,
-    alignments,
-    commutator_norms,
-    commutators,
-)
-from limitpoint.dynamics.null_space import null_space_drift
-from limitpoint.dynamics.optimisers import GD, SGD, Optimiser
-from limitpoint.dynamics.probes import Distance, NoiseTerm, Probe, StartTerm
-from limitpoint.dynamics.settling import Settling, settle
-from limitpoint.dynamics.sgd_model import SGDModel
-from limitpoint.dynamics.spectrum import Spectrum, spectrum
-from limitpoint.dynamics.sweep import Sweep
-from limitpoint.dynamics.train import train
-from limitpoint.dynamics.train_many import train_many
+from limitpoint.dynamics.flow import flow
+from limitpoint.dynamics.relative_residual import FitGauge
+from limitpoint.dynamics.sde import Diffusion, Paths, simulate
+from limitpoint.dynamics.training.label_noise import LabelNoise, LabelNoiseModel
+from limitpoint.dynamics.training.optimisers import GD, SGD, Optimiser
+from limitpoint.dynamics.training.probes import Distance, NoiseTerm, Probe, StartTerm
+from limitpoint.dynamics.training.sweep import Sweep
+from limitpoint.dynamics.training.train import train
+from limitpoint.dynamics.training.train_many import train_many
 from limitpoint.dynamics.trajectory import Trajectory, as_trajectory
 
 __all__ = [
@@ -38,24 +31,19 @@ __all__ = [
     "LabelNoise",
     "LabelNoiseModel",
     "LogCoordinates",
-    "NoiseProcess",
     "NoiseTerm",
     "NormalisedTime",
     "Optimiser",
     "ParameterSpace",
     "Paths",
     "Probe",
-    "SGDModel",
     "SampleSpace",
     "Settling",
     "Spectrum",
     "StartTerm",
     "Sweep",
     "Trajectory",
-    "alignments",
     "as_trajectory",
-    "commutator_norms",
-    "commutators",
     "drift",
     "flow",
     "null_space_drift",

@@ -1,5 +1,5 @@
 """The initialisation: a direction, and how far along it the layers start."""
 
-from limitpoint.init.start import Init
+from limitpoint.init.initialisation import Init
 
 __all__ = ["Init"]

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.mirror.growth import GrowthTimes
+from limitpoint.mirror.activation import GrowthTimes
 
 __all__ = ["MirrorMap", "MirrorPoint"]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from limitpoint.arrays import Float
+from limitpoint.mirror.activation import GrowthTimes
 from limitpoint.mirror.base import MirrorMap
 from limitpoint.mirror.curve import CurveMap, CurvePoint
-from limitpoint.mirror.growth import GrowthTimes
 
 __all__ = ["ClosedCurve"]
 

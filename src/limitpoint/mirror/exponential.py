@@ -27,8 +27,8 @@ from functools import cached_property
 import numpy as np
 
 from limitpoint.arrays import Float
+from limitpoint.mirror.activation import GrowthTimes
 from limitpoint.mirror.base import MirrorMap, MirrorPoint
-from limitpoint.mirror.growth import GrowthTimes
 
 __all__ = ["ExponentialMap"]
 

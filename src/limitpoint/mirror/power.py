@@ -32,8 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
+from limitpoint.mirror.activation import GrowthTimes
 from limitpoint.mirror.curve import CurveMap, CurvePoint
-from limitpoint.mirror.growth import GrowthTimes
 from limitpoint.mirror.power_curves import Rising, Straddling
 
 __all__ = ["PowerMap"]

@@ -13,10 +13,10 @@ from typing import overload
 import numpy as np
 
 from limitpoint.arrays import Float
+from limitpoint.mirror.activation import GrowthTimes
 from limitpoint.mirror.base import MirrorMap, MirrorPoint
 from limitpoint.mirror.closed_curve import ClosedCurve
 from limitpoint.mirror.curve import CurveMap, CurvePoint
-from limitpoint.mirror.growth import GrowthTimes
 
 __all__ = ["as_curve", "in_units"]
 

@@ -2,105 +2,17 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from limitpoint.arrays import Float, as_kind
+from limitpoint.conditions import Condition
 from limitpoint.errors import NetworkError
 from limitpoint.init import Init
 from limitpoint.mirror import GrowthTimes, MirrorMap
+from limitpoint.mirror.charts.log_chart import GrowthCoordinates
 from limitpoint.tasks import Task
 
-__all__ = ["Condition", "GrowthCoordinates", "Network", "as_network"]
-
-
-class GrowthCoordinates(ABC):
-    """Coordinates of the parameters in which float64 holds the flow at any scale.
-
-    The state is the growth of some combinations of the parameters, in logarithms, since the
-    start: zero at first, and of order log(1/scale) when a coefficient becomes visible. They are
-    another chart of parameter space: nothing here integrates or inverts a mirror map.
-    """
-
-    @property
-    @abstractmethod
-    def dimension(self) -> int:
-        """Length of the state."""
-
-    @property
-    @abstractmethod
-    def movable(self) -> Float:
-        """One for each coefficient that can move, zero for each that never will."""
-
-    @property
-    def lower(self) -> Float:
-        """Bounds that coefficients cannot cross from above, where they are known: −∞ or 0."""
-        return np.where(self.movable > 0, -np.inf, 0.0)
-
-    @property
-    def upper(self) -> Float:
-        """Bounds that coefficients cannot cross from below, where they are known: ∞ or 0."""
-        return np.where(self.movable > 0, np.inf, 0.0)
-
-    @property
-    @abstractmethod
-    def log_time_unit(self) -> float:
-        """Logarithm of the unit of time of `velocity`, in which dormant coefficients move."""
-
-    @abstractmethod
-    def velocity(self, pull: Float, state: Float) -> Float:
-        """Velocity of the state when the coefficients are pulled by `−∇_β loss`.
-
-        Linear in the pull, which may have further axes after the first.
-        """
-
-    @abstractmethod
-    def velocity_gradient(self, pull: Float, state: Float) -> Float:
-        """Derivative of the velocity in the state at a fixed pull, (dimension, dimension)."""
-
-    @abstractmethod
-    def coefs(self, states: Float) -> Float:
-        """Coefficients; the state is the last axis."""
-
-    @abstractmethod
-    def times_gradient(self, matrix: Float, state: Float) -> Float:
-        """A matrix times the derivative of the coefficients in the state, (n, dimension).
-
-        Each coefficient depends on its own few numbers of the state, so this is no full product.
-        """
-
-    @abstractmethod
-    def signs_and_logs(self, states: Float) -> tuple[Float, Float]:
-        """Signs and log-moduli of the coefficients."""
-
-    @abstractmethod
-    def layers(self, states: Float) -> tuple[Float, ...]:
-        """The layers, as far as float64 holds them."""
-
-
-@dataclass(frozen=True)
-class Condition:
-    """One hypothesis of a model or a theorem, evaluated on a problem.
-
-    Attributes
-    ----------
-    name
-        What must hold.
-    holds
-        Whether it does.
-    margin
-        By how much (positive when it holds, negative or zero when not); None for a yes-or-no
-        condition.
-    detail
-        What was found, in words.
-    """
-
-    name: str
-    holds: bool
-    margin: float | None
-    detail: str
+__all__ = ["Network", "as_network"]
 
 
 class Network(ABC):

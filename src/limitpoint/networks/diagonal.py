@@ -17,12 +17,12 @@ from limitpoint.mirror import (
     MirrorMap,
     diagonal_growth_times,
 )
-from limitpoint.networks.base import GrowthCoordinates
-from limitpoint.networks.layered import LayeredNetwork
-from limitpoint.networks.multilinear import check_tensor_size
-from limitpoint.networks.single_output import feature_shape
-from limitpoint.networks.smallest_layer_growth import SmallestLayerGrowth
-from limitpoint.networks.sums_and_differences import SumsAndDifferences
+from limitpoint.mirror.charts.deep_diagonal_chart import SmallestLayerGrowth
+from limitpoint.mirror.charts.log_chart import GrowthCoordinates
+from limitpoint.mirror.charts.sums_and_differences import SumsAndDifferences
+from limitpoint.networks.kinds.layered import LayeredNetwork
+from limitpoint.networks.kinds.multilinear import check_tensor_size
+from limitpoint.networks.kinds.single_output import feature_shape
 from limitpoint.tasks import Task
 
 __all__ = ["Diagonal"]

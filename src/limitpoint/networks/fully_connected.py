@@ -11,10 +11,10 @@ from limitpoint.arrays import Float
 from limitpoint.errors import InitError
 from limitpoint.init import Init
 from limitpoint.mirror import PowerRadius, RadialMap
-from limitpoint.networks.coupled import BALANCE_TOLERANCE, CoupledNetwork
-from limitpoint.networks.multilinear import check_tensor_size
-from limitpoint.networks.single_output import feature_shape
-from limitpoint.networks.widths import as_widths
+from limitpoint.networks.kinds.coupled import BALANCE_TOLERANCE, CoupledNetwork
+from limitpoint.networks.kinds.multilinear import check_tensor_size
+from limitpoint.networks.kinds.single_output import feature_shape
+from limitpoint.networks.kinds.widths import as_widths
 from limitpoint.tasks import Task
 
 __all__ = ["FullyConnected"]

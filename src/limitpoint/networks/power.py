@@ -8,14 +8,14 @@ import numpy as np
 
 from limitpoint.arrays import Float
 from limitpoint.init import Init
+from limitpoint.mirror.activation import GrowthTimes
 from limitpoint.mirror.base import MirrorMap
+from limitpoint.mirror.charts.log_chart import GrowthCoordinates
+from limitpoint.mirror.charts.power_sums import GrowingTerms
 from limitpoint.mirror.exponential import ExponentialMap
-from limitpoint.mirror.growth import GrowthTimes
 from limitpoint.mirror.power import PowerMap
-from limitpoint.networks.base import GrowthCoordinates
-from limitpoint.networks.growing_terms import GrowingTerms
-from limitpoint.networks.layered import LayeredNetwork
-from limitpoint.networks.single_output import feature_shape
+from limitpoint.networks.kinds.layered import LayeredNetwork
+from limitpoint.networks.kinds.single_output import feature_shape
 from limitpoint.tasks import Task
 
 __all__ = ["Power", "SignedPower"]

@@ -10,8 +10,8 @@ from limitpoint.arrays import Float, as_depth, as_whole_number
 from limitpoint.errors import NetworkError
 from limitpoint.init import Init
 from limitpoint.mirror import PairRadius, PowerRadius, RadialMap
-from limitpoint.networks.coupled import BALANCE_TOLERANCE, CoupledNetwork
-from limitpoint.networks.single_output import feature_shape
+from limitpoint.networks.kinds.coupled import BALANCE_TOLERANCE, CoupledNetwork
+from limitpoint.networks.kinds.single_output import feature_shape
 from limitpoint.tasks import Task
 
 __all__ = ["RankOne"]

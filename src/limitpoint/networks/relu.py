@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.networks.widths import as_widths
-from limitpoint.networks.without_clocks import WithoutClocks
+from limitpoint.networks.kinds.widths import as_widths
+from limitpoint.networks.kinds.without_mirror_map import WithoutClocks
 from limitpoint.tasks import Task
 
 __all__ = ["ReLU"]

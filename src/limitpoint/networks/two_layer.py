@@ -8,7 +8,7 @@ import numpy as np
 
 from limitpoint.arrays import Float, as_whole_number
 from limitpoint.errors import NetworkError
-from limitpoint.networks.without_clocks import WithoutClocks
+from limitpoint.networks.kinds.without_mirror_map import WithoutClocks
 from limitpoint.tasks import Task
 
 __all__ = ["TwoLayer"]

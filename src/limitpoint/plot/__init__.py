@@ -1,9 +1,8 @@
 """Matplotlib figures for every result type."""
 
-from limitpoint.plot.files import check_format, save
-from limitpoint.plot.plane import plot_plane
-from limitpoint.plot.results import plot_limit, plot_path, plot_saddles, plot_trajectory
-from limitpoint.plot.settling import plot_settling
+from limitpoint.plot.figure_files import check_format, save
+from limitpoint.plot.limit_directions import plot_settling
+from limitpoint.plot.limits_and_paths import plot_limit, plot_path, plot_saddles, plot_trajectory
 from limitpoint.plot.spectra import plot_spectrum
 from limitpoint.plot.sweeps import plot_sweep
 
@@ -11,7 +10,6 @@ __all__ = [
     "check_format",
     "plot_limit",
     "plot_path",
-    "plot_plane",
     "plot_saddles",
     "plot_settling",
     "plot_spectrum",

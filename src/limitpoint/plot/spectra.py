@@ -8,10 +8,10 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from limitpoint.arrays import Float, as_float_array, as_kind, shown
-from limitpoint.dynamics.spectrum import Spectrum
+from limitpoint.dynamics.analysis.spectrum import Spectrum
 from limitpoint.errors import LimitpointError
 from limitpoint.plot.style import COLOURS, new_figure
-from limitpoint.theory.riccati import JumpProcess
+from limitpoint.theory.two_layer.riccati import JumpProcess
 
 __all__ = ["plot_spectrum"]
 

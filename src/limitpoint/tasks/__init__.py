@@ -1,10 +1,10 @@
 """The data and the loss."""
 
-from limitpoint.tasks.base import LARGEST, SMALLEST, Task, as_task
 from limitpoint.tasks.classification import Classification
 from limitpoint.tasks.matrix_sensing import MatrixSensing
 from limitpoint.tasks.regression import Regression
 from limitpoint.tasks.separation import Separation
+from limitpoint.tasks.task import LARGEST, SMALLEST, Task, as_task
 
 __all__ = [
     "LARGEST",

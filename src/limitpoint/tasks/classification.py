@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from limitpoint.arrays import MOST_AXES, Float, as_real_array, read_only, shown
 from limitpoint.errors import DataError
-from limitpoint.tasks.base import Task, as_loss_factor, as_samples
 from limitpoint.tasks.separation import Separation
+from limitpoint.tasks.task import Task, as_loss_factor, as_samples
 
 __all__ = ["Classification"]
 

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from limitpoint.arrays import MOST_AXES, Float, as_float_array, as_real_array
 from limitpoint.errors import DataError
-from limitpoint.tasks.base import check_size
 from limitpoint.tasks.regression import Regression
+from limitpoint.tasks.task import check_size
 
 __all__ = ["MatrixSensing"]
 

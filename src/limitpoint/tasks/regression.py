@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from limitpoint.arrays import Float
 from limitpoint.errors import DataError
-from limitpoint.tasks.base import Task, as_loss_factor, as_samples, check_size
+from limitpoint.tasks.task import Task, as_loss_factor, as_samples, check_size
 
 __all__ = ["Regression"]
 

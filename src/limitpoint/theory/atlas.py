@@ -7,12 +7,12 @@ A theorem knows its source, its statement in our notation, the conditions under 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from limitpoint.networks import Condition
+from limitpoint.conditions import Condition
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression, Task
 from limitpoint.theory.limit import Limit
 
-__all__ = ["Condition", "Theorem", "register", "theorems"]
+__all__ = ["Theorem", "register", "theorems"]
 
 
 @dataclass(frozen=True, repr=False)

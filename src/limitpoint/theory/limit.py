@@ -12,7 +12,7 @@ from limitpoint.display import number, table, to_html, to_text
 from limitpoint.errors import LimitpointError
 from limitpoint.status import Status
 from limitpoint.tasks import Classification
-from limitpoint.theory.certificate import Certificate
+from limitpoint.theory.certificates.certificate import Certificate
 
 if TYPE_CHECKING:
     from limitpoint.theory.atlas import Theorem

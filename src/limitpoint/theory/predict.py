@@ -10,39 +10,40 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from limitpoint.conditions import Condition
 from limitpoint.display import to_html, to_text
 from limitpoint.errors import NoTheoremApplies
 from limitpoint.problem import Problem, as_problem
-from limitpoint.theory import (
-    boundary,
-    diagonal_form,
-    half_lines,
+from limitpoint.theory.atlas import Theorem, theorems
+from limitpoint.theory.limit import Limit
+from limitpoint.theory.theorems import (
+    diagonalisable,
     labarriere2024,
     lazy,
     lyu2023,
     null_space_law,
-    own_clocks,
-    rank_one,
+    rank_one_any_start,
+    separable,
+    sign_boundary,
+    sign_constrained,
     varre2023,
     yun2021,
     zhao2026,
 )
-from limitpoint.theory.atlas import Condition, Theorem, theorems
-from limitpoint.theory.limit import Limit
 
 __all__ = ["Explanation", "explain", "predict"]
 
 # Importing a module of theorems registers them; this names the modules the atlas is made of.
 PAPERS = (
-    boundary,
-    diagonal_form,
-    half_lines,
+    sign_boundary,
+    diagonalisable,
+    sign_constrained,
     labarriere2024,
     lazy,
     lyu2023,
     null_space_law,
-    own_clocks,
-    rank_one,
+    separable,
+    rank_one_any_start,
     varre2023,
     yun2021,
     zhao2026,

@@ -12,9 +12,9 @@ from limitpoint.arrays import Float, as_number_array, read_only, shown
 from limitpoint.display import number, table, to_html, to_text
 from limitpoint.errors import InitError
 from limitpoint.problem import Problem, as_problem
-from limitpoint.theory.diagonal_form import strongest
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.predict import predict
+from limitpoint.theory.theorems.diagonalisable import strongest
 
 __all__ = ["LimitPath", "predict_path"]
 

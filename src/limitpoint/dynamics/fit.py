@@ -1,0 +1,79 @@
+"""Loss and fit of a network from its layers, whether it has coefficients or only outputs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from limitpoint.arrays import Float
+from limitpoint.dynamics.relative_residual import FitGauge
+from limitpoint.errors import DataError
+from limitpoint.problem import Problem
+from limitpoint.tasks import Regression
+
+__all__ = [
+    "gauge_of",
+    "gauged",
+    "gauged_task",
+    "loss_at",
+    "margins_at",
+    "smooth_loss_at",
+    "wrong_share",
+]
+
+
+def loss_at(problem: Problem, layers: Sequence[Any], noise: Any = None) -> Any:
+    """The task's loss at these layers, with noise on the labels where given; traceable by JAX."""
+    task = problem.task
+    if noise is not None and not isinstance(task, Regression):
+        raise DataError(
+            f"noise on the labels is for a regression, whose y are numbers; it is {task!r}. Train "
+            "on it by GD or SGD"
+        )
+    y = task.y if noise is None else task.y + noise
+    return task.loss_of_outputs(problem.network.outputs(layers, task.X), y)
+
+
+def smooth_loss_at(problem: Problem, layers: Sequence[Any], size: float) -> Any:
+    """The same with the network's kinks rounded off; `size` is that of the layers' entries."""
+    task = problem.task
+    return task.loss_of_outputs(problem.network.smooth_outputs(layers, task.X, size), task.y)
+
+
+def margins_at(problem: Problem, layers: Sequence[Any]) -> Float:
+    """The margins `y_i f(x_i)` of a classification at these layers."""
+    task = problem.classification
+    return np.asarray(task.y * problem.network.outputs(layers, task.X))
+
+
+def wrong_share(margins: Float) -> float:
+    """The share of samples on the wrong side: the misfit of a classification."""
+    return float((margins <= 0).mean())
+
+
+def gauged(problem: Problem, layers: Sequence[Any]) -> Float:
+    """What a gauge measures: coefficients, or outputs where the network has no coefficients."""
+    network = problem.network
+    if network.is_linear:
+        return np.asarray(network.coef(layers))
+    return np.asarray(network.outputs(layers, problem.task.X))
+
+
+def gauged_task(problem: Problem) -> Regression:
+    """The task whose coefficients are gauged; outputs are coefficients of the samples themselves.
+
+    What a network without coefficients can reach is not known, so that y itself is aimed at.
+    """
+    task = problem.regression
+    if problem.network.is_linear:
+        return task
+    return Regression(np.eye(task.n_samples), task.y, task.loss_factor)
+
+
+def gauge_of(problem: Problem, layers: Sequence[Any]) -> FitGauge:
+    """The best fit that training from these layers can reach."""
+    task, start = gauged_task(problem), gauged(problem, layers)
+    growth = problem.network.growth_coordinates(problem.init)
+    if growth is None:
+        return FitGauge.of(task, start)
+    return FitGauge.of(task, start, growth.lower, growth.upper)

@@ -1,0 +1,1 @@
+"""The exact flow of a regression, one module for each choice of coordinates."""

@@ -1,0 +1,92 @@
+"""A flow in some coordinates of parameter space, followed and recorded."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from limitpoint.arrays import Float
+from limitpoint.dynamics.fit import gauged_task
+from limitpoint.dynamics.integrate.driver import STUCK_STEPS, integrate
+from limitpoint.dynamics.integrate.stepper import Motion
+from limitpoint.dynamics.relative_residual import FitGauge
+from limitpoint.dynamics.trajectory import Trajectory
+from limitpoint.problem import Problem
+
+__all__ = ["Chart", "follow"]
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """The flow in some coordinates of parameter space."""
+
+    start: Float
+    unit: float | Float  # size of the state whose error is tolerated absolutely
+    velocity: Callable[[Float], Float]
+    jacobian: Callable[[Float], Float] | None  # None: too large
+    coefs: Callable[[Float], Float]
+    gauged: Callable[[Float], Float]  # coefficients, or outputs where there are none
+    noise: Callable[[Float], Float]  # errors of what is gauged that never decay
+    loss: Callable[[Float], float]
+    signs_and_logs: Callable[[Float], tuple[Float | None, Float | None]]
+    layers: Callable[[Float], tuple[Float, ...]]
+    lower: Float | None = None  # bounds of the coefficients; None: not known
+    upper: Float | None = None
+    duals: Callable[[Float], Float | None] = lambda states: None
+    time_unit: float = 1.0
+    pace: Motion | None = None  # the chart's own, where it suits the flow better than time
+    is_relative: bool = False  # whether errors of the state are relative to itself
+    patience: int = STUCK_STEPS  # steps without progress, at the level of rounding, to the end
+    share: float | Float = 1.0  # of the relative tolerance that each number of the state is given
+
+
+def follow(
+    problem: Problem,
+    chart: Chart,
+    kind: str,
+    t_end: float | None,
+    times: Float | None,
+    rtol: float,
+    misfit_tolerance: float,
+    max_steps: int,
+) -> Trajectory:
+    """Integrate in this chart until the data are fitted, or to the end that is asked for."""
+    start = chart.gauged(chart.start)
+    gauge = FitGauge.of(gauged_task(problem), start, chart.lower, chart.upper)
+    found = integrate(
+        chart.velocity,
+        chart.jacobian,
+        chart.start,
+        misfit=lambda state: gauge.misfit(chart.gauged(state)),
+        rounding=lambda state: gauge.rounding(chart.noise(state)),
+        misfit_tolerance=misfit_tolerance,
+        arrived=gauge.arrived,
+        t_end=None if t_end is None else t_end / chart.time_unit,
+        times=None if times is None else times / chart.time_unit,
+        rtol=rtol * chart.share,
+        atol=rtol * chart.unit,
+        max_steps=max_steps,
+        pace=chart.pace,
+        is_relative=chart.is_relative,
+        patience=chart.patience,
+    )
+    signs, logs = chart.signs_and_logs(found.states)
+    return Trajectory.build(
+        kind=kind,
+        status=found.status,
+        times=_asked_for(times, found.times * chart.time_unit),
+        coefs=chart.coefs(found.states),
+        losses=np.array([chart.loss(state) for state in found.states]),
+        signs=signs,
+        logs=logs,
+        layers=chart.layers(found.states),
+        duals=chart.duals(found.states),
+        misfit=gauge.misfit(chart.gauged(found.states[-1])),
+    )
+
+
+def _asked_for(asked: Float | None, found: Float) -> Float:
+    """The times asked for, as given, instead of what a change of units leaves of them."""
+    if asked is None or not np.allclose(found, asked[: len(found)], rtol=1e-12, atol=0.0):
+        return found
+    return asked[: len(found)]

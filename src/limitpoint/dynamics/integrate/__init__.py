@@ -1,0 +1,1 @@
+"""How an ODE is integrated: the driver, its steps, and changes of time."""

@@ -1,0 +1,1 @@
+"""Training as practitioners do it: optimisers, single runs, many runs at once."""

@@ -1,0 +1,193 @@
+"""The compiled program that trains one network from many scales with many seeds."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from limitpoint.arrays import Float
+from limitpoint.dynamics.fit import loss_at
+from limitpoint.dynamics.training.compress import Compressed
+from limitpoint.dynamics.training.optimisers import Layers, Optimiser, Step
+from limitpoint.dynamics.training.probes import Probe
+from limitpoint.networks import CoupledNetwork
+from limitpoint.problem import Problem
+
+__all__ = ["Ends", "Ensemble"]
+
+# So many random draws are handed over at a time, 64 MB of samples or 128 MB of noise: a longer or
+# wider sweep is advanced in several calls of the same program.
+DRAWS_AT_ONCE = 2**24
+
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """What is kept of all runs of an optimiser; the first axes are scale and seed.
+
+    Attributes
+    ----------
+    records
+        The loss and every probe (last axis) at every recorded step (last but one).
+    coefs
+        Coefficients at the end.
+    outers
+        Products of all layers but the first at the end, where the network has such.
+    outputs
+        Outputs at the end, of the shape of y.
+    """
+
+    records: Float
+    coefs: Float
+    outputs: Float
+    outers: Float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """All runs of one optimiser. Arrays inside have axes seed and scale, and then their own.
+
+    Attributes
+    ----------
+    problem
+        The problem as it was asked.
+    small
+        The problem that is trained.
+    """
+
+    problem: Problem
+    small: Compressed
+    optimiser: Optimiser
+    probes: tuple[Probe, ...]
+
+    def train(self, scales: Float, seeds: Whole, schedule: Whole) -> Ends:
+        """Follow all runs through the schedule; to be called with 64-bit numbers enabled."""
+        # Without draws all seeds are one.
+        seeds = seeds if self.optimiser.is_random else seeds[:1]
+        layers = tuple(
+            np.tile(np.multiply.outer(scales, layer), (len(seeds), *[1] * (layer.ndim + 1)))
+            for layer in self.small.problem.init.direction
+        )
+        shape = (len(seeds), len(scales), *self.small.problem.task.coef_shape)
+        integrals = tuple(np.zeros(shape) for _ in self._integrated)
+        state, records = (layers, integrals), []
+        for first, stops, asked, draws in self._stretches(seeds, schedule):
+            state, kept, ends = self._advance(state, layers, draws, first, stops)
+            records.append(np.asarray(kept)[asked])
+        return self._ends(np.concatenate(records), *ends)
+
+    @cached_property
+    def _integrated(self) -> tuple[Probe, ...]:
+        return tuple(probe for probe in self.probes if probe.integrates)
+
+    @cached_property
+    def _step(self) -> Step:
+        """One step of all runs: a draw is for one seed, and serves all scales."""
+        one = self.optimiser.stepper(self.small.problem)
+        drawn = 0 if self.optimiser.is_random else None
+        return jax.vmap(jax.vmap(one, (0, None)), (0, drawn))
+
+    @cached_property
+    def _advance(self) -> Any:
+        """From the state before step `first` through all stops, with what is read off at each."""
+        pace, problem = self.optimiser.time_per_step, self.small.problem
+        network, X = problem.network, problem.task.X
+
+        def ends(layers: Layers) -> Any:
+            outer = network.outer(layers) if isinstance(network, CoupledNetwork) else None
+            return network.coef(layers), network.outputs(layers, X), outer
+
+        def advance(state: Any, layers: Any, draws: Any, first: Any, stops: Any) -> Any:
+            starts = _over_runs(network.coef)(layers)
+
+            def one(i: Any, now: Any) -> Any:
+                layers, integrals = now
+                after = self._step(layers, None if draws is None else draws[i - first])
+                slopes = self._integrands(layers)
+                return after, tuple(
+                    total + pace * slope for total, slope in zip(integrals, slopes, strict=True)
+                )
+
+            def to_stop(now: Any, stop: Any) -> Any:
+                reached, inner = now
+                inner = jax.lax.fori_loop(reached, stop, one, inner)
+                return (stop, inner), _over_runs(self._read)(*inner, starts)
+
+            (_, state), kept = jax.lax.scan(to_stop, (first, state), stops)
+            return state, kept, _over_runs(ends)(state[0])
+
+        return jax.jit(advance)
+
+    def _integrands(self, layers: Layers) -> tuple[Any, ...]:
+        if not self._integrated:
+            return ()
+        problem = self.small.problem
+
+        def of_one(layers: Layers) -> tuple[Any, ...]:
+            coef = problem.network.coef(layers)
+            return tuple(probe.integrand(problem, coef) for probe in self._integrated)
+
+        integrands: tuple[Any, ...] = _over_runs(of_one)(layers)
+        return integrands
+
+    def _read(self, layers: Layers, integrals: tuple[Any, ...], start: Any) -> Any:
+        """The loss and every probe of one run."""
+        small = self.small
+        inner = small.problem.network.coef(layers)
+        coef, start = small.coef(inner), small.coef(start)
+        totals = iter(integrals)
+        numbers = [loss_at(small.problem, layers)]
+        for probe in self.probes:
+            total = small.coef(next(totals)) if probe.integrates else None
+            numbers.append(probe.value(self.problem, self.optimiser, start, coef, total))
+        return jnp.stack(numbers)
+
+    def _stretches(
+        self, seeds: Whole, schedule: Whole
+    ) -> Iterator[tuple[int, Whole, NDArray[np.bool_], Any]]:
+        """First step, stops, which of them were asked for, and draws of each call.
+
+        All calls have the same shapes, so that there is one program: the stops are filled up with
+        the last one, where nothing is left to do.
+        """
+        steps = int(schedule[-1])
+        if not self.optimiser.is_random:
+            yield 0, schedule, np.ones(len(schedule), dtype=bool), None
+            return
+        n_samples, outputs = self.problem.task.n_samples, self.problem.task.y.shape[1:]
+        rules = [self.optimiser.with_seed(int(seed)) for seed in seeds]
+        drawn = self.optimiser.draws(n_samples, 0, 1, outputs)
+        each = len(rules) * (1 if drawn is None else drawn.size)
+        length = min(steps, max(DRAWS_AT_ONCE // each, 1))
+        firsts = range(0, steps, length)
+        ends = [min(first + length, steps) for first in firsts]
+        within = [
+            schedule[(schedule > (first or -1)) & (schedule <= end)]  # the start with the first
+            for first, end in zip(firsts, ends, strict=True)
+        ]
+        most = max(len(stops) for stops in within) + 1
+        for first, end, stops in zip(firsts, ends, within, strict=True):
+            filled = np.concatenate([stops, np.full(most - len(stops), end)])
+            draws = np.stack(
+                [np.asarray(rule.draws(n_samples, first, length, outputs)) for rule in rules], 1
+            )
+            yield first, filled, np.arange(most) < len(stops), draws
+
+    def _ends(self, records: Float, coefs: Any, outputs: Any, outers: Any) -> Ends:
+        """With the axes in the order in which they are handed on, in the problem's own features."""
+        coefs = np.swapaxes(self.small.coef(np.asarray(coefs)), 0, 1)
+        if outers is not None:
+            outers = np.swapaxes(self.small.outer(np.asarray(outers)), 0, 1)
+        outputs = np.swapaxes(np.asarray(outputs), 0, 1)
+        return Ends(np.moveaxis(records, (2, 1, 0), (0, 1, 2)), coefs, outputs, outers)
+
+
+def _over_runs(function: Any) -> Any:
+    """The same for all seeds and scales."""
+    return jax.vmap(jax.vmap(function))

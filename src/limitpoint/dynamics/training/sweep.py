@@ -1,0 +1,222 @@
+"""The record of many training runs: optimisers × scales × seeds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from rich.console import Group
+
+from limitpoint.arrays import Float, read_only
+from limitpoint.display import number, table, to_html, to_text
+from limitpoint.dynamics.fit import gauge_of
+from limitpoint.dynamics.training.ensemble import Ends
+from limitpoint.dynamics.training.optimisers import Optimiser
+from limitpoint.dynamics.training.probes import Probe
+from limitpoint.dynamics.training.train import MISFIT_TOLERANCE
+from limitpoint.problem import Problem
+from limitpoint.status import Status
+
+__all__ = ["Sweep"]
+
+# A printed table shows at most this many scales.
+ROWS_SHOWN = 12
+# Names that the record itself uses.
+RUNS = ("optimiser", "scale", "seed")
+RESERVED = ("loss", "coef", "outer", "status", "time", *RUNS, "step", "feature", "neuron", "output")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sweep:
+    """Loss and probes along many training runs, backed by an `xarray.Dataset`.
+
+    Attributes
+    ----------
+    data
+        The labelled record, with axes optimiser, scale, seed and step: `loss` and every probe along
+        the steps; `coef`, the coefficients at the end; `outer`, the product of all layers but the
+        first at the end, for rank-one and dense networks; `status`, how each run ended, by name.
+    probes
+        The names of the probes.
+    """
+
+    data: xr.Dataset
+    probes: tuple[str, ...]
+
+    @classmethod
+    def build(
+        cls,
+        problem: Problem,
+        optimisers: Sequence[Optimiser],
+        probes: Sequence[Probe],
+        scales: Float,
+        seeds: NDArray[np.int64],
+        steps: NDArray[np.int64],
+        ends: Sequence[Ends],
+    ) -> "Sweep":
+        """Assemble the data set from what is kept of each optimiser's runs."""
+        names = tuple(probe.name for probe in probes)
+        labels = [optimiser.label for optimiser in optimisers]
+        axes = {"optimiser": labels, "scale": scales, "seed": seeds, "step": steps}
+        data = _dataset(problem, names, axes, ends)
+        paces = np.array([optimiser.time_per_step for optimiser in optimisers])
+        data = data.assign_coords(time=(("optimiser", "step"), np.multiply.outer(paces, steps)))
+        for variable in data.variables.values():
+            read_only(variable.values)
+        return cls(data, names)
+
+    @property
+    def optimisers(self) -> tuple[str, ...]:
+        """The optimisers in words."""
+        return tuple(str(label) for label in self.data["optimiser"].values)
+
+    @property
+    def scales(self) -> Float:
+        """The scales of the initialisation."""
+        return np.asarray(self.data["scale"].values)
+
+    @property
+    def seeds(self) -> NDArray[np.int64]:
+        """The seeds."""
+        return np.asarray(self.data["seed"].values)
+
+    @property
+    def steps(self) -> NDArray[np.int64]:
+        """The step numbers of the records."""
+        return np.asarray(self.data["step"].values)
+
+    @property
+    def losses(self) -> Float:
+        """Loss, optimisers × scales × seeds × steps."""
+        return np.asarray(self.data["loss"].values)
+
+    @property
+    def coefs(self) -> Float:
+        """Coefficients at the end, optimisers × scales × seeds × features."""
+        return np.asarray(self.data["coef"].values)
+
+    @property
+    def outers(self) -> Float | None:
+        """Outer products at the end, where the network has one: a number or a vector per run."""
+        return np.asarray(self.data["outer"].values) if "outer" in self.data else None
+
+    @property
+    def diverged(self) -> NDArray[np.bool_]:
+        """Which runs left the finite numbers, optimisers × scales × seeds."""
+        return np.asarray(self.data["status"].values == Status.DIVERGED.name)
+
+    def to_xarray(self) -> xr.Dataset:
+        """A copy of the labelled record."""
+        return self.data.copy()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain Python values, nested in the order of the axes."""
+        names = (
+            "loss",
+            *self.probes,
+            "coef",
+            "status",
+            *(["outer"] if "outer" in self.data else []),
+        )
+        return {
+            "optimisers": list(self.optimisers),
+            "scales": self.scales.tolist(),
+            "seeds": self.seeds.tolist(),
+            "steps": self.steps.tolist(),
+            **{name: self.data[name].values.tolist() for name in names},
+        }
+
+    def __rich__(self) -> Any:
+        shown = np.unique(np.linspace(0, len(self.scales) - 1, ROWS_SHOWN).astype(int))
+        columns = ("scale", "loss", *self.probes, "ended")
+        tables = [
+            table(
+                label,
+                columns,
+                [
+                    (
+                        number(float(self.scales[j])),
+                        *(self._over_seeds(name, i, j) for name in columns[1:-1]),
+                        self._endings(i, j),
+                    )
+                    for j in shown
+                ],
+            )
+            for i, label in enumerate(self.optimisers)
+        ]
+        title = (
+            f"{len(self.optimisers)} optimisers × {len(self.scales)} scales × {len(self.seeds)} "
+            f"seeds, {self.steps[-1]} steps; at the end, mean ± standard error over seeds"
+        )
+        return Group(title, *tables)
+
+    def _over_seeds(self, name: str, i: int, j: int) -> str:
+        """Mean and standard error at the end, of the runs that did not diverge."""
+        ends = self.data[name].values[i, j, :, -1][~self.diverged[i, j]]
+        if not len(ends):
+            return "–"
+        mean = f"{ends.mean():.4g}"
+        if len(ends) == 1 or (ends == ends[0]).all():
+            return mean
+        return f"{mean} ± {ends.std(ddof=1) / np.sqrt(len(ends)):.2g}"
+
+    def _endings(self, i: int, j: int) -> str:
+        names, counts = np.unique(self.data["status"].values[i, j], return_counts=True)
+        words = [str(name).lower().replace("_", " ") for name in names]
+        if len(words) == 1:
+            return words[0]
+        return ", ".join(f"{count} {word}" for word, count in zip(words, counts, strict=True))
+
+    def __repr__(self) -> str:
+        return to_text(self.__rich__())
+
+    def _repr_html_(self) -> str:
+        return to_html(repr(self))
+
+
+def _dataset(
+    problem: Problem, names: tuple[str, ...], axes: dict[str, Any], ends: Sequence[Ends]
+) -> xr.Dataset:
+    """The record of all optimisers; what has no seeds is repeated along them."""
+
+    def stacked(arrays: Sequence[Float]) -> Float:
+        shape = (len(axes["scale"]), len(axes["seed"]))
+        return np.stack([np.broadcast_to(a, (*shape, *a.shape[2:])) for a in arrays])
+
+    records = stacked([end.records for end in ends])
+    coefs = stacked([end.coefs for end in ends])
+    outputs = stacked([end.outputs for end in ends])
+    features = ("feature", "output")[: coefs.ndim - 3]
+    data = xr.Dataset(
+        {
+            **{
+                name: ((*RUNS, "step"), np.ascontiguousarray(records[..., i]))
+                for i, name in enumerate(("loss", *names))
+            },
+            "coef": ((*RUNS, *features), coefs),
+            "status": (RUNS, _statuses(problem, axes["scale"], outputs, records[..., -1, 0])),
+        },
+        coords={**axes, "feature": np.arange(coefs.shape[3])},
+    )
+    outers = [end.outers for end in ends if end.outers is not None]
+    if outers:
+        outer = stacked(outers)
+        data["outer"] = ((*RUNS, "neuron")[: outer.ndim], outer)
+    return data
+
+
+def _statuses(problem: Problem, scales: Float, outputs: Float, losses: Float) -> NDArray[np.str_]:
+    """How each run ended, by name."""
+    # What can be reached does not depend on the scale.
+    init = problem.init.at_scale(float(scales[0]))
+    gauge = gauge_of(Problem(problem.network, init, problem.regression), init.layers)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # The axis of samples is the fourth, after those of the runs.
+        fits = np.moveaxis(np.tensordot(outputs, gauge.basis, axes=(losses.ndim, 0)), -1, 3)
+        gaps = (fits - gauge.target).reshape(*losses.shape, -1)
+        misfits = np.linalg.norm(gaps, axis=-1)
+    arrived = misfits <= MISFIT_TOLERANCE * gauge.unit
+    names = np.where(arrived, gauge.arrived.name, Status.REACHED_END.name)
+    return np.where(np.isfinite(losses), names, Status.DIVERGED.name)

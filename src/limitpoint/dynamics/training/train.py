@@ -1,0 +1,239 @@
+"""Training as a practitioner does it: compiled by JAX, in float64. Knows nothing of the theory."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from itertools import pairwise
+from numbers import Integral
+from typing import Any
+
+import jax
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rich.console import Console
+from rich.progress import Progress
+
+from limitpoint.arrays import (
+    Float,
+    as_float_array,
+    as_kind,
+    as_truth,
+    as_whole_number,
+    check_numbers,
+    shown,
+)
+from limitpoint.dynamics.fit import gauge_of, gauged, loss_at, margins_at, wrong_share
+from limitpoint.dynamics.training.optimisers import Layers, Optimiser
+from limitpoint.dynamics.trajectory import Trajectory
+from limitpoint.errors import LimitpointError
+from limitpoint.problem import Problem, as_problem
+from limitpoint.status import Status
+from limitpoint.tasks import Classification
+
+__all__ = ["train"]
+
+# Records on the default, log-spaced schedule.
+RECORDS = 200
+# So many steps are counted exactly by a float, as the times of a run are.
+MOST_STEPS = 2**53
+# A log-spaced schedule has no use for more: its neighbours differ by a part in 1e5 of the run.
+MOST_RECORDS = 2**20
+# Runs at least this long show a progress bar on a terminal, and move it this often.
+LONG_RUN = 200_000
+CHUNK = 50_000
+# Random draws are passed in for at most so many steps at a time, and so many bytes.
+DRAWN_CHUNK = 4096
+DRAWN_BYTES = 2**26
+# Training counts as converged when the data are fitted to this, relative.
+MISFIT_TOLERANCE = 1e-9
+
+
+def train(
+    problem: Problem,
+    optimiser: Optimiser,
+    steps: int,
+    *,
+    record: int | ArrayLike | None = None,
+    progress: bool | None = None,
+) -> Trajectory:
+    """Train the network's parameters for a number of steps.
+
+    Parameters
+    ----------
+    problem
+        Network, initialisation and task. The initial layers must be representable in float64.
+    optimiser
+        For instance `GD(learning_rate=1e-2)`, `SGD(learning_rate=1e-2, batch_size=4)` or
+        `LabelNoise(learning_rate=1e-2, delta=0.1)`, which is for regressions.
+    steps
+        Number of steps.
+    record
+        Number of log-spaced records, or the step numbers to record. The start and the end are
+        always recorded.
+    progress
+        Show a progress bar; by default on long runs in a terminal.
+
+    Examples
+    --------
+    >>> import limitpoint as lp
+    >>> task = lp.Regression([[1.0, 2.0]], [1.0])
+    >>> network = lp.Diagonal(depth=2)
+    >>> problem = lp.Problem(network, lp.Init.zero_last(network, task, scale=1e-4), task)
+    >>> lp.train(problem, lp.GD(learning_rate=1e-2), steps=5000).coef.round(3).tolist()
+    [0.0, 0.5]
+    """
+    as_problem(problem)
+    check_optimiser(optimiser)
+    steps = as_steps(steps)
+    schedule = record_schedule(steps, record)
+    if progress is not None:
+        progress = as_truth(progress, "progress", LimitpointError)
+    start = problem.init.layers
+    check_records(len(schedule), sum(layer.size for layer in start))
+    problem.init.check_products(problem.network.degree)
+    with jax.enable_x64(True), _bar(steps, progress) as advance_bar:
+        kept = _run(problem, optimiser, start, schedule, advance_bar)
+    layers = tuple(np.stack([np.asarray(record[i]) for record in kept]) for i in range(len(start)))
+    return _as_trajectory(problem, optimiser, schedule[: len(kept)], layers)
+
+
+def _run(
+    problem: Problem,
+    optimiser: Optimiser,
+    start: tuple[Float, ...],
+    schedule: NDArray[np.int64],
+    advance_bar: Any,
+) -> list[Layers]:
+    """Layers at every scheduled step, up to the first that is not finite."""
+    step = optimiser.stepper(problem)
+    outputs = problem.task.y.shape[1:]
+    chunk = _chunk(problem, optimiser, schedule)
+
+    @jax.jit
+    def advance(layers: Layers, draws: Any, first: int, last: int) -> Layers:
+        def one(i: Any, now: Layers) -> Layers:
+            return step(now, None if draws is None else draws[i - first])
+
+        after: Layers = jax.lax.fori_loop(first, last, one, layers)
+        return after
+
+    layers: Layers = tuple(jax.numpy.asarray(layer) for layer in start)
+    kept = [layers]
+    for previous, following in pairwise(schedule):
+        for first in range(int(previous), int(following), chunk):
+            last = min(first + chunk, int(following))
+            # As many draws in every call, used or not: the shape is compiled in.
+            draws = optimiser.draws(problem.task.n_samples, first, chunk, outputs)
+            layers = advance(layers, draws, first, last)
+            advance_bar(last - first)
+        kept.append(layers)
+        if not all(bool(jax.numpy.isfinite(layer).all()) for layer in layers):
+            break
+    return kept
+
+
+def _chunk(problem: Problem, optimiser: Optimiser, schedule: NDArray[np.int64]) -> int:
+    """The number of steps of one compiled call; where they are drawn, no more than are used."""
+    one = optimiser.draws(problem.task.n_samples, 0, 1, problem.task.y.shape[1:])
+    if one is None:
+        return CHUNK
+    return min(DRAWN_CHUNK, int(np.diff(schedule).max()), max(DRAWN_BYTES // one.nbytes, 1))
+
+
+def _as_trajectory(
+    problem: Problem,
+    optimiser: Optimiser,
+    steps: NDArray[np.int64],
+    layers: tuple[Float, ...],
+) -> Trajectory:
+    records = [[layer[r] for layer in layers] for r in range(len(steps))]
+    with np.errstate(over="ignore", invalid="ignore"):
+        coefs = np.stack([problem.network.coef(record) for record in records])
+        losses = np.array([loss_at(problem, record) for record in records])
+    times = np.asarray(steps * optimiser.time_per_step, dtype=np.float64)
+    kind = f"training by {optimiser}"
+    if isinstance(problem.task, Classification):
+        with np.errstate(all="ignore"):
+            margins = np.stack([margins_at(problem, record) for record in records])
+            log_losses = np.asarray(problem.task.log_loss(margins))
+            log_times = np.log(times)
+        finite = bool(np.isfinite(log_losses[-1]))
+        return Trajectory.build(
+            kind=kind,
+            status=Status.REACHED_END if finite else Status.DIVERGED,
+            times=times,
+            coefs=coefs,
+            losses=losses,
+            layers=layers,
+            steps=steps,
+            misfit=wrong_share(margins[-1]) if finite else np.inf,
+            log_times=log_times,
+            log_losses=log_losses,
+            margins=margins,
+        )
+    gauge = gauge_of(problem, records[0])
+    if not np.isfinite(losses[-1]):
+        status, misfit = Status.DIVERGED, np.inf
+    else:
+        misfit = gauge.misfit(gauged(problem, records[-1]))
+        status = gauge.arrived if misfit <= MISFIT_TOLERANCE else Status.REACHED_END
+    return Trajectory.build(
+        kind=kind,
+        status=status,
+        times=times,
+        coefs=coefs,
+        losses=losses,
+        layers=layers,
+        steps=steps,
+        misfit=misfit,
+    )
+
+
+def check_optimiser(optimiser: Optimiser, name: str = "optimiser") -> None:
+    """Raise `LimitpointError` for what is no optimiser."""
+    wanted = "an optimiser, like GD(learning_rate=1e-2)"
+    as_kind(optimiser, Optimiser, wanted, name, LimitpointError)
+
+
+def as_steps(value: Any) -> int:
+    """Return the argument `steps` of a function, or raise `LimitpointError`."""
+    return as_whole_number(value, 1, "steps", LimitpointError, most=MOST_STEPS)
+
+
+def check_records(records: int, numbers: int) -> None:
+    """Raise `LimitpointError` where so many records of so many numbers fill the memory."""
+    what = f"{records} records of {numbers} numbers each"
+    check_numbers(records * numbers, "record", what, LimitpointError)
+
+
+def record_schedule(steps: int, record: int | ArrayLike | None) -> NDArray[np.int64]:
+    """Step numbers to record, from 0 to the last."""
+    rule = "record must be a number of records or a list of step numbers"
+    if record is None or (isinstance(record, Integral) and not isinstance(record, bool)):
+        count = as_whole_number(
+            RECORDS if record is None else record, 1, "record", LimitpointError, most=MOST_RECORDS
+        )
+        inner = np.geomspace(1, steps, count).round().astype(np.int64)
+    else:
+        try:
+            numbers = as_float_array(record, "record", LimitpointError, ndim=(1,))
+        except LimitpointError:
+            raise LimitpointError(f"{rule}; it is {shown(record)}") from None
+        inner = np.asarray(record)
+        if inner.size and not np.issubdtype(inner.dtype, np.integer):
+            raise LimitpointError(f"{rule}; it is {shown(record)}")
+        if inner.size and (numbers.min() < 0 or numbers.max() > steps):
+            raise LimitpointError(f"record must hold step numbers between 0 and {steps}")
+    return np.unique(np.concatenate([[0], inner, [steps]])).astype(np.int64)
+
+
+@contextmanager
+def _bar(steps: int, progress: bool | None) -> Iterator[Any]:
+    """A function to call with the number of steps done; it moves a bar, or nothing."""
+    console = Console(stderr=True)
+    shown = (steps >= LONG_RUN and console.is_terminal) if progress is None else progress
+    with Progress(console=console) if shown else nullcontext() as bar:
+        if bar is None:
+            yield lambda _: None
+        else:
+            job = bar.add_task("training", total=steps)
+            yield lambda done: bar.update(job, advance=done)

@@ -1,0 +1,1 @@
+"""The mirror map of diagonal networks of three layers and more."""

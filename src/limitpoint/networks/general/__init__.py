@@ -1,0 +1,1 @@
+"""Networks whose coefficients are any smooth functions of blocks of parameters."""

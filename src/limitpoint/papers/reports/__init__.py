@@ -1,0 +1,1 @@
+"""What experiments leave on disk: folders, pages, Markdown."""

@@ -1,0 +1,1 @@
+"""Certificates: residuals of optimality conditions, and bounds on the error they leave."""

@@ -1,0 +1,235 @@
+"""The certificate of the limit of coefficients that move on curves of their own."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from limitpoint.arrays import Float
+from limitpoint.linalg import EPS
+from limitpoint.mirror import CurveMap, MirrorMap
+from limitpoint.theory.certificates.certificate import (
+    CERTIFICATE_TOLERANCE,
+    ERROR_BOUND,
+    ROUNDING_UNITS,
+    Certificate,
+    allowed_errors,
+    fit_residuals,
+    missed_rows,
+    relative,
+    weights_of,
+)
+from limitpoint.theory.certificates.constraint import Constraint
+from limitpoint.theory.certificates.contribution_errors import error_bounds
+from limitpoint.theory.certificates.row_space_projection import in_row_space
+
+__all__ = ["certify_mirror_limits"]
+
+# Next to a pole a coefficient is compared by its clock, which must agree to 1e-13, a few hundred
+# roundings, of what it is added up from: so much of that counts as the tolerance 1e-9.
+CLOCK_WEIGHT = 1e4
+# Square roots of these, and their products with entries near one, are normal numbers.
+TINY, LARGEST = 1e-290, 1e290
+
+
+def certify_mirror_limits(
+    constraint: Constraint, mirror: MirrorMap, coefs: Float, clocks: Float
+) -> list[Certificate]:
+    """Check of each row of `coefs` that it minimises `Σ Q_i(β_i)` among the best fits of the data.
+
+    The conditions, with `ξ = Q'(β)` the mirror coordinates:
+
+    - feasibility and missed targets, or the normal equations: `fit_residuals`;
+    - stationarity: `β = Ψ(ξ)` with ξ in the row space of X, as computed from a few entries of ξ
+      that determine ν; relative to what each coefficient contributes to the rows. Next to a pole
+      of the map, where float64 does not resolve Ψ, instead `Q'(β) = ξ` up to rounding;
+    - duality gap: `Σ (Q_i(β_i) + Ψ̂_i(ξ_i) − β_iξ_i) = 0` (Fenchel–Young), relative to the sum of
+      the moduli of the terms; for maps with poles its first-order form `Σ |β_i (Q_i'(β_i) − ξ_i)|`;
+    - error bound: what the residuals and rounding leave open of the coefficients.
+
+    The map may be one for all rows or have one scale for each (`MirrorMap.across`).
+    """
+    start = np.broadcast_to(mirror.start_coefs(), coefs.shape)
+    # Where every target is zero, the potential at the start is all that gives a size.
+    size = 0.0
+    if not constraint.fit.any():
+        size = float(np.abs(mirror.evaluate(np.zeros_like(clocks)).conjugates).sum())
+    answers = _curve_answers if isinstance(mirror, CurveMap) else _closed_answers
+    found = answers(constraint, mirror, coefs, clocks)
+    errors = [found.coef_errors(k) for k in range(len(coefs))]
+    return [
+        Certificate(
+            {
+                **fit_residuals(constraint, coef, start[k]),
+                "stationarity": found.stationarity(k),
+                "duality gap": relative(
+                    float(found.lost[k].sum()), float(found.terms[k].sum()) + size
+                ),
+                ERROR_BOUND: _most(weights_of(constraint, coef), errors[k]),
+            },
+            coef_errors=errors[k],
+        )
+        for k, coef in enumerate(coefs)
+    ]
+
+
+def _most(weights: Float, errors: Float) -> float:
+    """What the worst of these errors contributes."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        parts = np.where(errors == 0.0, 0.0, weights * errors)
+    return float(np.nan_to_num(parts, nan=np.inf, posinf=np.inf).max(initial=0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Answers:
+    """What the certificate needs of each answer, one row each, in the units of the constraint.
+
+    Attributes
+    ----------
+    strayed
+        `|β − Ψ(ξ)|`, rounding of ξ apart.
+    noise
+        Rounding of ξ.
+    gaps
+        `|Q'(β) − ξ|` relative to what ξ is added up from.
+    blurred
+        Coefficients that ξ does not resolve.
+    """
+
+    constraint: Constraint
+    coefs: Float
+    slopes: Float
+    strayed: Float
+    noise: Float
+    lost: Float
+    terms: Float
+    blurred: NDArray[np.bool_]
+    gaps: Float
+
+    def stationarity(self, k: int) -> float:
+        """The worst coefficient, by what it contributes, or by its mirror coordinate."""
+        parts = self._weights(k)
+        with np.errstate(invalid="ignore", over="ignore"):
+            gap = np.where(self.strayed[k] == 0.0, 0.0, parts * self.strayed[k])
+        gap = np.fmin(gap, CLOCK_WEIGHT * self.gaps[k])
+        gap = np.where(self.constraint.seen, gap, 0.0)
+        return float(np.nan_to_num(gap, nan=np.inf, posinf=np.inf).max(initial=0.0))
+
+    def coef_errors(self, k: int) -> Float:
+        """A bound on the error of every coefficient."""
+        constraint, units = self.constraint, self.constraint.units
+        coef = self.coefs[k]
+        missed = missed_rows(constraint, coef)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            slopes = self.slopes[k] / units**2
+            noise = self.noise[k] * units
+            everywhere = self.strayed[k] / units + np.where(noise > 0, slopes * noise, 0.0)
+            everywhere = np.where(constraint.seen, everywhere, 0.0)
+            strayed = np.where(self.blurred[k], 0.0, everywhere)
+            if not np.isfinite(strayed).all():
+                return np.full_like(coef, np.inf)
+            # A direction that nothing active fixes is fixed by whoever becomes active: rounding
+            # then shows as if every mirror coordinate could still run its whole range.
+            size = float(np.abs(coef / units)[constraint.seen].max(initial=0.0))
+            # In the unit of the largest rounding of them, whatever their own.
+            unit = float(noise.max(initial=0.0)) or 1.0
+            noise, slopes = noise / unit, slopes * unit
+            floor = EPS * size * ROUNDING_UNITS * EPS if noise.any() else 0.0
+            slopes = np.minimum(slopes, LARGEST)
+            slopes = np.where(constraint.seen, np.maximum(slopes, max(floor, TINY)), 0.0)
+            weights = self._weights(k) * units
+            # The more coefficients are left to the fit, the less rounding of the mirror coordinates
+            # matters, as long as the fit determines them: each choice gives a bound.
+            allowed = allowed_errors(weights)
+            found = [
+                error_bounds(constraint, slopes, missed, strayed, left, noise, allowed)
+                for left in _left_to_the_fit(self.blurred[k], weights * strayed)
+            ]
+            if np.isfinite(everywhere).all():
+                none, any_ = np.zeros_like(self.blurred[k]), np.full_like(allowed, np.inf)
+                found += [error_bounds(constraint, slopes, missed, everywhere, none, noise, any_)]
+        best: Float = min(found, key=lambda bounds: _most(weights, bounds))
+        return best * units
+
+    def _weights(self, k: int) -> Float:
+        return weights_of(self.constraint, self.coefs[k])
+
+
+def _left_to_the_fit(blurred: NDArray[np.bool_], strayed: Float) -> Iterator[NDArray[np.bool_]]:
+    """The coefficients that mirror coordinates do not resolve; and others that they blur."""
+    yield blurred
+    for share in (1e-3, 1e-6):
+        others = blurred | (strayed > share * CERTIFICATE_TOLERANCE)
+        if (others != blurred).any():
+            yield others
+
+
+def _closed_answers(
+    constraint: Constraint, mirror: MirrorMap, coefs: Float, clocks: Float
+) -> _Answers:
+    projected, sums = in_row_space(constraint, clocks)
+    point, conjugates = mirror.evaluate(projected), mirror.evaluate(clocks).conjugates
+    primal, pairing = mirror.potential(coefs), coefs * clocks
+    noise = ROUNDING_UNITS * EPS * sums
+    with np.errstate(all="ignore"):
+        reached = mirror.clocks(coefs)
+    return _Answers(
+        constraint,
+        coefs,
+        slopes=point.slopes,
+        strayed=np.abs(coefs - point.coefs),
+        noise=noise,
+        lost=np.abs(primal + conjugates - pairing),
+        terms=np.abs(primal) + np.abs(conjugates) + np.abs(pairing),
+        blurred=_blurred(constraint, coefs, point.slopes, noise),
+        gaps=_gaps(reached, projected, sums),
+    )
+
+
+def _curve_answers(
+    constraint: Constraint, mirror: MirrorMap, coefs: Float, clocks: Float
+) -> _Answers:
+    assert isinstance(mirror, CurveMap)
+    reached, primal, slopes = mirror.clocks_potential_and_slopes(coefs)
+    projected, sums = in_row_space(constraint, clocks)
+    noise = ROUNDING_UNITS * EPS * sums
+    # What float64 holds as zero may have no clock; beside a pole clocks are near its largest.
+    with np.errstate(all="ignore"):
+        # Coefficients as near to their poles as rounding, though small, may be active too.
+        below, above = mirror.poles
+        at = projected / mirror.clock_unit
+        near = np.minimum(above - at, at - below) <= noise / mirror.clock_unit
+        blurred = _blurred(constraint, coefs, slopes, noise) | (near & constraint.seen)
+        strayed = np.abs(coefs - mirror.coefs(projected))
+        by_clock = slopes * np.abs(reached - projected)
+        strayed = np.fmin(strayed, np.where(np.isfinite(by_clock), by_clock, np.inf))
+        lost = np.where(coefs == 0, 0.0, np.abs(coefs * (reached - clocks)))
+        terms = np.abs(coefs * clocks) + np.abs(primal)
+    return _Answers(
+        constraint,
+        coefs,
+        slopes=np.nan_to_num(slopes, nan=0.0, posinf=0.0),
+        strayed=np.nan_to_num(strayed, nan=np.inf, posinf=np.inf),
+        noise=noise,
+        lost=lost,
+        terms=terms,
+        blurred=blurred,
+        gaps=_gaps(reached, projected, sums),
+    )
+
+
+def _blurred(
+    constraint: Constraint, coefs: Float, slopes: Float, noise: Float
+) -> NDArray[np.bool_]:
+    """Coefficients that rounding of ξ moves by more than a certificate allows."""
+    with np.errstate(all="ignore"):
+        moved = np.stack([weights_of(constraint, coef) for coef in coefs]) * slopes * noise
+    return np.asarray((moved > CERTIFICATE_TOLERANCE) & constraint.seen)
+
+
+def _gaps(reached: Float, projected: Float, sums: Float) -> Float:
+    """`|Q'(β) − ξ|` relative to what ξ is added up from."""
+    with np.errstate(all="ignore"):
+        gaps = np.where(reached == projected, 0.0, np.abs(reached - projected) / sums)
+    return np.nan_to_num(gaps, nan=np.inf, posinf=np.inf)

@@ -1,0 +1,1 @@
+"""Whether a direction solves its margin problem: residuals, uniqueness, accuracy."""

@@ -1,0 +1,1 @@
+"""The dual problem `XΨ(Xᵀν) = y` of every network with a mirror map."""

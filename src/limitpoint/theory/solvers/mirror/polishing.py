@@ -1,0 +1,102 @@
+"""Last steps of Newton's method in the coefficients rather than in the positions.
+
+From a start far larger than the data, positions hold a coefficient to rounding of the start only.
+The coefficients themselves hold all digits, and clocks are functions of them as they are of the
+positions: the same equations with β and ν as unknowns,
+
+    rows β = target,        Q'(β) = rowsᵀν.
+
+A coefficient that is itself small changes by much of itself when the rounding of the others is
+taken out, so that the clocks follow to first order only: both equations are iterated. And where one
+clock is larger than the others by many orders of magnitude, its rounding is taken out of the others
+by changing to graded coordinates of the dual.
+"""
+
+import numpy as np
+
+from limitpoint.arrays import Float
+from limitpoint.theory.certificates.contribution_errors import contributions
+from limitpoint.theory.solvers.mirror.curve_equations import Point
+
+__all__ = ["error_of", "polished"]
+
+# Steps by which the coefficients are polished: the cheap solve first, then the stable one in graded
+# coordinates. Newton's method doubles the digits in each: from one digit to all takes four.
+POLISHING = (False, True, True, True, True, True)
+# They are taken while the errors are above this, relative: far below what a certificate asks for.
+POLISHED = 1e-12
+# Clocks that agree to rounding of their own are off by no more than `POLISHED`, in these units.
+ROUNDED = 1e3
+TINY = float(np.finfo(np.float64).tiny)
+
+
+def polished(point: Point) -> Point:
+    """The best of a few steps from a solution in positions, which may be that point itself."""
+    here, error = point, error_of(point)
+    best, least = here, error
+    for stable in POLISHING:
+        if least <= POLISHED:
+            break
+        here, error = _stepped(here.graded() if stable else here, error, stable)
+        if error < least:
+            best, least = here, error
+    return best
+
+
+def error_of(point: Point) -> float:
+    """The larger relative error of the two equations.
+
+    Of the fit row by row in what is added up there; of the clocks as they enter the duality gap,
+    `Σ |β_i l_i|`, in the sum of its terms, and one by one by what they make of their coefficient's
+    contribution to the rows or, next to a pole, by their own size.
+    """
+    coefs, data = point.coefs, point.problem.data
+    with np.errstate(all="ignore"):
+        # What float64 holds as zero has no clock to speak of.
+        held = data.seen & (coefs != 0.0)
+        lag = np.where(held, np.abs(point.clocks - point.at.clocks), 0.0)
+        lost = float(np.abs(coefs * lag).sum())
+        terms = float(np.abs(coefs * np.where(held, point.clocks, 0.0)).sum())
+        parts = contributions(data.X, data.fit, coefs * data.units) * data.units
+        off = np.fmin(parts * point.slopes * lag, ROUNDED * lag / np.abs(point.at.clocks))
+        off = np.where(lag > 0.0, off, 0.0)
+        error = max(data.missed(coefs), float(np.nan_to_num(off, nan=np.inf).max(initial=0.0)))
+    if lost > 0.0:
+        error = max(error, lost / terms) if terms > 0.0 else error + lost
+    return error if np.isfinite(error) else np.inf
+
+
+def _stepped(point: Point, error: float, stable: bool) -> tuple[Point, float]:
+    """One step for coefficients and dual, and its error; the dual stays if that is better."""
+    problem, coefs = point.problem, point.coefs
+    mirror = problem.mirror
+    with np.errstate(all="ignore"):
+        gap = problem.data.gap(coefs * problem.data.units)
+        lag = point.clocks - point.at.clocks
+        if stable:
+            toward, step = point.solve_stably(gap, lag)
+        else:
+            toward = point.solve(gap - problem.rows @ (point.slopes * lag))
+            step = point.slopes * (toward @ point.coordinates.rows + lag)
+        better = coefs + step
+        # On a half-line a coefficient stays where it is rather than cross its end.
+        two_sided = np.isneginf(mirror.lower) & np.isposinf(mirror.upper)
+        inside = two_sided | (np.sign(better) == np.sign(coefs))
+        better = np.where(inside & np.isfinite(step), better, coefs)
+        positions = _positions_of(point, better)
+    place, coordinates = point.place, point.coordinates
+    ahead = Point(problem, positions, point.dual + toward, place, coordinates, better)
+    error_ahead = error_of(ahead)
+    if error_ahead <= error:
+        return ahead, error_ahead
+    # A long step of the dual comes from directions that nothing fixes.
+    behind = Point(problem, positions, point.dual, place, coordinates, better)
+    error_behind = error_of(behind)
+    return (ahead, error_ahead) if error_ahead <= error_behind else (behind, error_behind)
+
+
+def _positions_of(point: Point, coefs: Float) -> Float:
+    """Of the coefficients that have changed and that float64 holds."""
+    changed = (coefs != point.coefs) & (np.abs(coefs) >= TINY)
+    positions = point.problem.mirror.positions_of(coefs)
+    return np.where(changed & np.isfinite(positions), positions, point.positions)

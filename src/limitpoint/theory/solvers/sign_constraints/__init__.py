@@ -1,0 +1,1 @@
+"""Best fits whose coefficients keep their signs."""

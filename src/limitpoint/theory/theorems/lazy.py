@@ -1,0 +1,90 @@
+"""The limit of infinite initialisation: a linear map, and a weighted ℓ2 norm as its potential."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from limitpoint.conditions import Condition
+from limitpoint.problem import Problem
+from limitpoint.theory.atlas import Theorem, register
+from limitpoint.theory.certificates.certificate import status_of
+from limitpoint.theory.certificates.constraint import Constraint
+from limitpoint.theory.certificates.least_norm_certificate import certify_weighted_least_norm
+from limitpoint.theory.limit import Limit
+from limitpoint.theory.solvers.least_norm import LeastNorm
+from limitpoint.theory.theorems.shared_conditions import listed
+
+
+def _conditions(problem: Problem) -> Sequence[Condition]:
+    network, init = problem.network, problem.init
+    infinite = init.log_scale == np.inf
+    scale = Condition("scale infinite", infinite, None, f"log_scale is {init.log_scale:g}")
+    homogeneous = Condition(
+        "coefficients homogeneous in the layers",
+        network.is_homogeneous,
+        None,
+        f"the network is {network}",
+    )
+    # Asked at scale 1: a map exists at every finite scale or at none.
+    mapped = scale.holds and network.mirror_map(init.at_scale(1.0)) is not None
+    clocks = Condition(
+        "every coefficient has its own clock", mapped, None, f"the network is {network}"
+    )
+    if not (scale.holds and homogeneous.holds and mapped):
+        return (scale, homogeneous, clocks) if scale.holds else (scale, homogeneous)
+    start = np.abs(network.coef(init.direction))
+    moved = start != 0
+    detail = f"not zero: {listed(moved)}" if moved.any() else "all are zero"
+    zero = Condition(
+        "coefficients start at zero", not bool(moved.any()), -float(start.max()), detail
+    )
+    return (scale, homogeneous, clocks, zero)
+
+
+def _limit(problem: Problem) -> Limit:
+    task, network = problem.regression, problem.network
+    mirror = network.mirror_map(problem.init.at_scale(1.0))
+    if mirror is None:
+        raise TypeError(f"{network} has no mirror map")
+    slopes = mirror.slopes(np.zeros(task.n_features))
+    constraint = Constraint.of(task.X * (slopes > 0), task.y)
+    coef, dual = LeastNorm(constraint, slopes).solve(constraint.fit)
+    clocks = constraint.X.T @ dual
+    certificate = certify_weighted_least_norm(constraint, slopes, coef)
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.abs(coef))
+    return Limit(
+        coef=coef,
+        signs=np.sign(coef),
+        log_abs_coef=logs,
+        clocks=clocks,
+        dual=dual,
+        theorem=LAZY,
+        potential=0.5 * float(coef @ clocks),
+        certificate=certificate,
+        status=status_of(certificate, constraint, coef),
+        iterations=0,
+    )
+
+
+LAZY = register(
+    Theorem(
+        id="limitpoint.lazy",
+        citation=(
+            "limitpoint; for equal layers and a zero last one Yun, Krishnan and Mobahi (2021), "
+            "Corollary 5, α → ∞"
+        ),
+        statement=(
+            "If the coefficients start at zero, training from layers scaled by s → ∞ ends at "
+            "argmin ½ Σ β_i²/D_i among the best fits, D_i the squared norm of the coefficient's "
+            "gradient in its parameters at the direction (for equal layers w̄ and a zero last one "
+            "D = w̄^{2L−2}): the clocks needed vanish as s^{2−2L}, so that the map is linear. "
+            "Coefficients that start elsewhere grow with s, and have no limit. Clocks and duals "
+            "are in units of s^{2−2L}."
+        ),
+        concludes="limit",
+        rank=7,
+        conditions=_conditions,
+        limit=_limit,
+    )
+)

@@ -1,0 +1,1 @@
+"""Two-layer networks with several outputs (varre): potentials, singular values, rates."""

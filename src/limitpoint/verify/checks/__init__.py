@@ -1,0 +1,1 @@
+"""The checks that verdicts are made of, one module for each kind."""

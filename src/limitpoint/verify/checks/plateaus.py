@@ -1,0 +1,345 @@
+"""The plateaus of a flow at small scale against the saddles of its path: values, order, times.
+
+At the middle of the p-th plateau, half-way between two predicted times, the coefficients must be
+those of the p-th saddle (values), with its support (order), and the clocks must have run as far as
+the path says (times). How exactly follows from the scale:
+
+- a dormant coefficient is as large as the mirror map says at its clock;
+- the awake ones approach the saddle at the slowest rate of their own flow;
+- both happen late: a coefficient wakes when its clock reaches not the growth time but the clock of
+  half its value, and the approach takes its time too. While it is late the clocks of the others run
+  at the old pull instead of the new one; that is what they are off by from then on, and by which
+  they wake too late in turn.
+
+Clocks are as long as growth times, which may differ by many orders of magnitude where the start is
+spread. So the errors of an integration are relative to the clocks and duals themselves.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from limitpoint.arrays import Float
+from limitpoint.dynamics import FitGauge, SampleSpace, Trajectory, flow
+from limitpoint.mirror import MirrorMap
+from limitpoint.problem import Problem
+from limitpoint.theory import SaddlePath, saddles
+from limitpoint.verify.sensitivity import ACCUMULATION, SAFETY
+
+__all__ = ["Plateau", "compare_plateaus"]
+
+# The approach to a saddle counts as lag until it has come this close, relative.
+ARRIVED = 1e-3
+# A plateau is resolved, and compared, if the predicted error of its value is at most this: small
+# enough for first-order estimates to hold.
+RESOLVED = 1e-4
+# And if the errors that the flow may have made move its value by at most this: a comparison that
+# allows for more would show little.
+FOLLOWED = 1e-2
+
+# Duals and times of a path agree to rounding, amplified by its condition.
+CONSISTENT = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Plateau:
+    """One plateau of a flow beside the saddle it should be at.
+
+    Attributes
+    ----------
+    number
+        Number of the saddle.
+    time
+        Middle of the plateau.
+    value_error, value_tolerance
+        Distance of the coefficients from the saddle, relative, and what the scale explains.
+    clock_error, clock_tolerance
+        Distance of a clock from its predicted value, in the unit of growth times, and what the
+        scale explains; of the clock that is furthest beyond that, or nearest to it.
+    same_support
+        Whether exactly the saddle's coefficients are awake, with its signs.
+    """
+
+    number: int
+    time: float
+    value_error: float
+    value_tolerance: float
+    clock_error: float
+    clock_tolerance: float
+    same_support: bool
+
+
+def compare_plateaus(
+    problem: Problem,
+    *,
+    path_of: Callable[[Problem], SaddlePath] | None = None,
+    flow_of: Callable[..., Trajectory] | None = None,
+) -> tuple[tuple[Plateau, ...], int]:
+    """Compare all plateaus but the last (the limit itself) that the scale resolves.
+
+    Parameters
+    ----------
+    path_of, flow_of
+        Where the saddles come from, and the flow at given times: `saddles` and `flow`.
+
+    Returns
+    -------
+    plateaus
+        The resolved ones.
+    unresolved
+        How many others there are: too short at this scale to be seen, or degenerate.
+    """
+    mirror = problem.network.mirror_map(problem.init)
+    growth = problem.network.growth_times(problem.init)
+    if mirror is None or growth is None or problem.init.log_scale >= 0:
+        return (), 0
+    path = (path_of or saddles)(problem)
+    expected = _Expectation(problem, mirror, path, growth.unit)
+    # At a degenerate saddle the path fixes the fit, not the coefficients.
+    numbers = [
+        p
+        for p in range(1, path.n_saddles)
+        if not path.degenerate[p] and (expected.resolved(p) or not expected.consistent(p))
+    ]
+    unresolved = max(path.n_saddles - 1, 0) - len(numbers)
+    if not numbers:
+        return (), unresolved
+    run = (flow_of or flow)(problem, times=np.array([expected.middle(p) for p in numbers]))
+    duals = run.duals
+    assert duals is not None, "a flow in sample space records its duals"
+    plateaus = []
+    movable = mirror.lower < mirror.upper
+    for row, p in enumerate(numbers[: len(run.times)]):
+        if run.times[row] != expected.middle(p):
+            break  # the flow failed before it got there
+        saddle, coef = path.coefs[p], run.coefs[row]
+        awake = np.abs(coef) > 0.5 * np.abs(saddle[saddle != 0]).min()
+        # A coefficient that can never move has no clock: what pulls it alone is not integrated.
+        clocks = problem.regression.X.T @ duals[row] / growth.unit
+        off = np.abs(clocks - expected.clocks(p))[movable]
+        allowed = SAFETY * expected.clock_errors(p)[movable]
+        worst = int(np.argmax(off / allowed))
+        plateaus.append(
+            Plateau(
+                number=p,
+                time=float(run.times[row]),
+                value_error=float(np.linalg.norm(coef - saddle) / np.linalg.norm(saddle)),
+                value_tolerance=SAFETY * expected.value_allowance(p),
+                clock_error=float(off[worst]),
+                clock_tolerance=float(allowed[worst]),
+                same_support=bool((np.sign(coef) * awake == np.sign(saddle)).all()),
+            )
+        )
+    return tuple(plateaus), unresolved
+
+
+class _Expectation:
+    """What the path and the scale predict for the middle of each plateau.
+
+    Clocks and times are those of the flow, not in units of h, unless said otherwise.
+    """
+
+    def __init__(self, problem: Problem, mirror: MirrorMap, path: SaddlePath, unit: float) -> None:
+        task = problem.regression
+        self._X, self._factor = task.X, task.loss_factor
+        # What the growth before and the fading after adds to a wait of one.
+        self._tail = max(1.0, mirror.degree / 2)
+        self._mirror, self._path, self._unit = mirror, path, unit
+        self._residuals = [task.y - task.X @ coef for coef in path.coefs]
+        self._pulls = [task.loss_factor * task.X.T @ r for r in self._residuals]
+        self._noise = _Noise(problem, mirror, path, unit)
+        numbers = range(1, path.n_saddles + 1)
+        with np.errstate(all="ignore"):  # k may be unknown where the path goes
+            slopes = [mirror.slopes_of(coef) for coef in path.coefs]
+            # How far from its growth time a coefficient that is awake stops its clock.
+            short = [np.abs(mirror.clocks(path.coefs[p]) - self._ideal(p)) for p in (0, *numbers)]
+        self._slopes = [np.where(path.coefs[p] != 0, slopes[p], 0.0) for p in (0, *numbers)]
+        self._short = [np.nan_to_num(one, nan=np.inf, posinf=np.inf) for one in short]
+        self._rates = [np.inf] + [self._slowest_rate(task.loss_factor, p) for p in numbers]
+        # By how much each saddle is late, and by how much each clock is off from then on.
+        self._lags, self._off = [0.0], [np.zeros(task.n_features)]
+        for p in numbers:
+            self._lags.append(self._lag(p))
+            self._off.append(self._clocks_off(p))
+
+    def resolved(self, p: int) -> bool:
+        """Whether the scale is small enough, and the flow good enough, for a comparison."""
+        return self.value_error(p) <= RESOLVED and self.value_noise(p) <= FOLLOWED
+
+    def consistent(self, p: int) -> bool:
+        """Whether duals advance from saddle to saddle as the residual pulls, `Δλ = factor·r·Δt`.
+
+        Of a path on which they do not nothing is known, and what it predicts here no excuse: its
+        saddles are compared whether or not they look resolved.
+        """
+        path = self._path
+        with np.errstate(invalid="ignore"):
+            advance = np.diff(path.sample_duals, axis=0)[: p + 1] * self._unit
+            waits = np.diff(path.times)[: p + 1, None] * path.time_unit
+            pulled = self._factor * np.stack(self._residuals[: p + 1]) * waits
+            off = np.abs(advance - pulled)
+            sizes = np.abs(path.sample_duals).max() * self._unit + np.abs(pulled)
+        return not bool((off > CONSISTENT * sizes).any())
+
+    def value_allowance(self, p: int) -> float:
+        """What the value of a saddle may be off by, relative."""
+        return min(self.value_error(p), RESOLVED) + min(self.value_noise(p), FOLLOWED)
+
+    def middle(self, p: int) -> float:
+        """Time half-way between two predicted saddles."""
+        return float(self._path.times[p] + self._path.times[p + 1]) / 2 * self._path.time_unit
+
+    def clocks(self, p: int) -> Float:
+        """Clocks at that time, in units of h."""
+        clocks: Float = (self._path.duals[p] + self._path.duals[p + 1]) / 2
+        return clocks
+
+    def clock_errors(self, p: int) -> Float:
+        """What the lags and the integration leave open of the clocks, in units of h."""
+        # First-order estimates, doubled before they serve as bounds.
+        return (SAFETY * self._off[p] + self._noise.of_duals(p)) / self._unit
+
+    def value_error(self, p: int) -> float:
+        """What dormant coefficients and the approach leave open of the value, relative."""
+        half = (self._path.times[p + 1] - self._path.times[p]) / 2 * self._path.time_unit
+        lag = SAFETY * self._lags[p]
+        saddle = self._path.coefs[p]
+        size = float(np.linalg.norm(saddle))
+        if size == 0 or not np.isfinite(lag):
+            return np.inf
+        late = SAFETY * self._off[p]
+        clocks = self.clocks(p) * self._unit
+        with np.errstate(over="ignore"):
+            grown = np.maximum(
+                np.abs(self._mirror.coefs(clocks + late)), np.abs(self._mirror.coefs(clocks - late))
+            )
+            grown = np.minimum(grown, size / RESOLVED)  # far from resolved, and far from overflow
+            approach = float(np.exp(-self._rates[p] * max(half - lag, 0.0)))
+        awake = saddle != 0
+        # The awake coefficients fit what the dormant ones leave: a regression of the one on the
+        # other. In the metric of the flow, 1/slope, the approach is monotone.
+        fitted = np.linalg.pinv(self._X[:, awake]) @ (self._X[:, ~awake] * grown[~awake])
+        dormant = float(np.linalg.norm(grown[~awake])) + float(np.abs(fitted).sum())
+        slopes = self._slopes[p][awake]
+        spread = float(np.sqrt(slopes.max() / slopes.min()))
+        return dormant / size + spread * approach
+
+    def value_noise(self, p: int) -> float:
+        """What the integration leaves open of the value, relative."""
+        return self._noise.of_value(p, self._slopes[p])
+
+    def _ideal(self, p: int) -> Float:
+        """Clocks when the p-th saddle is reached, as the path has them."""
+        clocks: Float = self._path.duals[p] * self._unit
+        return clocks
+
+    def _lag(self, p: int) -> float:
+        """How much later, or earlier, than predicted the p-th saddle is reached.
+
+        A coefficient that enters has its clock off by what earlier lags did to it, and needs that
+        of half its value rather than its growth time. Next to a pole it grows as the power
+        `−L/(L−2)` of the distance g that its clock has left, so that what it pulled before is
+        `g(L−2)/2` more.
+        """
+        entered, left = list(self._path.entered[p - 1]), list(self._path.left[p - 1])
+        value = np.zeros_like(self._path.coefs[p])
+        value[entered] = self._path.coefs[p][entered] / 2
+        with np.errstate(all="ignore"):
+            needed = np.abs(np.abs(self._mirror.clocks(value)) - np.abs(self._ideal(p)))
+            waking = (self._tail * needed + self._off[p - 1] + self._noise.of_clocks(p))[entered]
+            times = np.concatenate(
+                [
+                    waking / np.abs(self._pulls[p - 1][entered]),
+                    (self._tail * self._fading(p) / np.abs(self._pulls[p]))[left],
+                    [-np.log(ARRIVED) / self._rates[p]],
+                ]
+            )
+            # A coefficient that re-enters without any pull tells nothing: never resolved.
+            moves = np.nan_to_num(times, nan=np.inf, posinf=np.inf)
+            return float(moves[: len(entered)].max(initial=0.0) + moves[len(entered) :].sum())
+
+    def _fading(self, p: int) -> Float:
+        """How far the clocks of coefficients that leave run ahead, until they pull no more.
+
+        What is left of one, β, adds up to `factor ‖x‖² β` to its own pull, which is less than the
+        pull that it has in the end when it has come down to the ratio of the two.
+        """
+        before = self._path.coefs[p - 1]
+        weights = self._factor * np.sum(self._X**2, axis=0)
+        small = np.minimum(np.abs(before) / 2, np.abs(self._pulls[p]) / weights)
+        run: Float = np.abs(
+            self._mirror.clocks(np.sign(before) * small) - self._mirror.clocks(before)
+        )
+        return run
+
+    def _clocks_off(self, p: int) -> Float:
+        """By how much clocks are off at the p-th saddle, where they are not at their ends."""
+        if not np.isfinite(self._lags[p]):
+            return np.full(len(self._slopes[p]), np.inf)
+        with np.errstate(over="ignore"):
+            moved = self._off[p - 1] + np.abs(self._pulls[p] - self._pulls[p - 1]) * self._lags[p]
+        # The clock of what is awake stands still where its value is that of the saddle.
+        held = self._short[p] + self._noise.of_clocks(p)
+        return np.where(self._path.coefs[p] != 0, held, moved)
+
+    def _slowest_rate(self, factor: float, p: int) -> float:
+        """Smallest rate of the flow of the awake coefficients, linearised at the saddle."""
+        awake = self._path.coefs[p] != 0
+        if not awake.any():
+            return np.inf
+        slopes = self._slopes[p][awake]
+        if not np.isfinite(slopes).all():
+            return 0.0  # the network cannot be there, as far as is known: it never arrives
+        values = np.linalg.svd(self._X[:, awake] * np.sqrt(slopes), compute_uv=False)
+        return factor * float(values[-1]) ** 2
+
+
+class _Noise:
+    """Errors of the integration.
+
+    Those of a step are relative: of the duals to themselves, of growth to the growth so far, in
+    logarithms. A relative error of the growth is one of the clock of a coefficient that sleeps.
+    What is awake is drawn back to the saddle, so that only the errors of the last step are left of
+    its value: in sample space those of its clock, which the slope of the map turns into errors of
+    the coefficient; in parameter space those of the growth, which are relative already.
+    """
+
+    def __init__(self, problem: Problem, mirror: MirrorMap, path: SaddlePath, unit: float) -> None:
+        task, rtol = problem.regression, SampleSpace().rtol
+        self._path, self._unit, self._resolved = path, unit, mirror.resolves(task.fit_size)
+        with np.errstate(all="ignore"):
+            grown = np.stack([np.abs(mirror.growth_of(coef)) for coef in path.coefs])
+        seen = np.isfinite(grown) & (path.coefs != 0)
+        longest = max(-problem.init.log_scale, float(np.max(grown, where=seen, initial=0.0)))
+        self._growth = ACCUMULATION * rtol * (1.0 + longest)
+        # Next to a pole the flow in sample space resolves clocks as much better as they are long.
+        step = rtol / max(1.0, float(np.exp(mirror.log_clock_unit))) if self._resolved else rtol
+        gauge = FitGauge.of(task, mirror.start_coefs(), mirror.lower, mirror.upper)
+        # What the integrator tolerates of duals that vanish, in units of h: of clocks of size one
+        # in sample space, and of the unit itself in parameter space.
+        widest = float(np.linalg.norm(task.X, 2)) or 1.0
+        least = 1.0 / (widest * unit) if self._resolved else 1.0
+        reached = np.linalg.norm(path.sample_duals @ gauge.basis, axis=1)
+        # By Cauchy and Schwarz, of one step, for every clock at every saddle.
+        columns = np.linalg.norm(gauge.basis.T @ task.X, axis=0)
+        self._steps = unit * np.outer(step * reached + rtol * least, columns)
+
+    def of_duals(self, p: int) -> Float:
+        """Of the clocks that the duals give, up to the saddle after the p-th."""
+        noise: Float = ACCUMULATION * self._steps[: p + 2].max(axis=0)
+        return noise
+
+    def of_clocks(self, p: int) -> Float:
+        """Of the clocks at which coefficients wake, up to the p-th saddle."""
+        own = self._growth * np.abs(self._path.duals[p]) * self._unit
+        noise: Float = own + ACCUMULATION * self._steps[: p + 1].max(axis=0)
+        return noise
+
+    def of_value(self, p: int, slopes: Float) -> float:
+        """Of the value of the p-th saddle, relative."""
+        if not self._resolved:
+            return self._growth
+        size = float(np.linalg.norm(self._path.coefs[p]))
+        moved = slopes * self._steps[p : p + 2].max(axis=0)
+        return float(np.linalg.norm(moved)) / size if size > 0 else np.inf
