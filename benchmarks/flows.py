@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 import limitpoint as lp
 from benchmarks.timing import Row, best_of
 
-# Per step, of the peer; of the ends, what the misfit at which flows stop leaves open.
+# Per step, of the peer; of the ends, what the relative residual at which flows stop leaves open.
 RTOL, ENDED = 1e-10, 1e-8
 
 
@@ -29,8 +29,8 @@ def against_layers() -> Row:
 
     def velocity(_: float, state: np.ndarray) -> np.ndarray:
         a, b = state[:50], state[50:]
-        pull = X.T @ (task.y - X @ (a * b))
-        return np.concatenate([b * pull, a * pull])
+        neg_grad = X.T @ (task.y - X @ (a * b))
+        return np.concatenate([b * neg_grad, a * neg_grad])
 
     start = np.concatenate(problem.init.layers)
     end = float(run.times[-1])

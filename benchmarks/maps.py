@@ -15,7 +15,7 @@ ROUNDING = 1e-12
 
 
 def rows() -> list[Row]:
-    return [convolution(), gradient(), clocks()]
+    return [convolution(), gradient(), mirror_coords()]
 
 
 def filters() -> list[np.ndarray]:
@@ -72,20 +72,20 @@ def gradient() -> Row:
     )
 
 
-def clocks() -> Row:
-    """Clocks of five layers at given coefficients' positions, against quadrature one by one."""
+def mirror_coords() -> Row:
+    """ξ of five layers at given coefficients' positions, against quadrature one by one."""
     layers = np.random.default_rng(0).uniform(0.5, 1.5, (5, COORDINATES))
     mirror = DeepMap.from_layers(layers, 0.0)
     coefs = np.prod(layers, axis=0) * np.random.default_rng(1).uniform(1.5, 3.0, COORDINATES)
-    mirror.clocks(coefs)  # makes the table
-    seconds, found = best_of(10, lambda: mirror.clocks(coefs))
+    mirror.mirror_coords(coefs)  # makes the table
+    seconds, found = best_of(10, lambda: mirror.mirror_coords(coefs))
 
     def one_by_one() -> np.ndarray:
         return np.array([by_quadrature(layers[:, i], coefs[i]) for i in range(ASKED)])
 
     peer_seconds, due = best_of(1, one_by_one)
     return Row(
-        job=f"clocks of {COORDINATES} coefficients, depth 5",
+        job=f"mirror coordinates of {COORDINATES} coefficients, depth 5",
         peer=f"SciPy quad, {ASKED} of them, in proportion",
         seconds=seconds,
         peer_seconds=peer_seconds * COORDINATES / ASKED,
@@ -97,7 +97,7 @@ def clocks() -> Row:
 
 
 def by_quadrature(layer: np.ndarray, coef: float) -> float:
-    """The clock of `β = Π√(u_j² + g)`, g the same for all layers: `dξ = dg/(2β)`."""
+    """The mirror coordinate of `β = Π√(u_j² + g)`, g the same for all layers: `dξ = dg/(2β)`."""
     squares = layer**2
 
     def products(grown: float) -> np.ndarray:

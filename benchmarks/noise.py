@@ -96,8 +96,8 @@ def numpy_label_noise(problem: lp.Problem, rule: LabelNoise) -> np.ndarray:
     X, y = problem.task.X, problem.task.y
     first, second = problem.init.layers
     for noise in rule.draws(SAMPLES, 0, STEPS):
-        pull = rule.learning_rate * (X.T @ (y + rule.delta * noise - X @ (first @ second)))
-        first, second = first + np.outer(pull, second), second + first.T @ pull
+        neg_grad = rule.learning_rate * (X.T @ (y + rule.delta * noise - X @ (first @ second)))
+        first, second = first + np.outer(neg_grad, second), second + first.T @ neg_grad
     return first @ second
 
 

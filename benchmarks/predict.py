@@ -44,9 +44,9 @@ def against_slsqp(ftol: float, at_least: float) -> Row:
     half_delta = problem.init.scale**2 / 2  # Δ/2 for layers (α, 0)
 
     def potential(coef: np.ndarray) -> tuple[float, np.ndarray]:
-        clocks = 0.5 * np.arcsinh(coef / half_delta)
-        value = coef @ clocks - 0.5 * np.sum(np.hypot(coef, half_delta) - half_delta)
-        return float(value), clocks
+        xi = 0.5 * np.arcsinh(coef / half_delta)
+        value = coef @ xi - 0.5 * np.sum(np.hypot(coef, half_delta) - half_delta)
+        return float(value), xi
 
     def solve() -> np.ndarray:
         found = minimize(
@@ -80,9 +80,9 @@ def optimality_gap(problem: lp.Problem, coef: np.ndarray) -> float:
     """
     X, y = problem.task.X, problem.task.y
     half_delta = problem.init.scale**2 / 2
-    clocks = 0.5 * np.arcsinh(coef / half_delta)
+    xi = 0.5 * np.arcsinh(coef / half_delta)
     basis = np.linalg.qr(X.T)[0]
-    stray = 2 * np.hypot(coef, half_delta) * (clocks - basis @ (basis.T @ clocks))
+    stray = 2 * np.hypot(coef, half_delta) * (xi - basis @ (basis.T @ xi))
     infeasible = np.linalg.norm(X @ coef - y) / np.linalg.norm(y)
     return float(infeasible + np.linalg.norm(stray) / np.linalg.norm(coef))
 

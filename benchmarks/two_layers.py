@@ -33,6 +33,6 @@ def reduced_against_full() -> Row:
         accuracy=float(np.linalg.norm(reduced.coef - expected)) / size,
         peer_accuracy=float(np.linalg.norm(full.coef - expected)) / size,
         at_least=20.0,
-        # Both stop when the misfit is 1e-10.
+        # Both stop when the relative residual is 1e-10.
         negligible=1e-8,
     )

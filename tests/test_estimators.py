@@ -91,7 +91,7 @@ def test_sparse_and_dense_data_give_one_answer(data, fit_intercept):
         np.testing.assert_allclose(other.predict(kind(X)), dense.predict(X), atol=1e-9)
 
 
-def test_growth_times_choose_the_features():
+def test_activation_times_choose_the_features():
     X = np.array([[1.0, 0.5, 0.7, 0.0], [0.5, 1.0, 0.1, 0.7]])
     plain = SaddlePathRegressor(fit_intercept=False).fit(X, [1.0, 0.0])
     weights = [0.5, 1.0, 1.0, 1.0]
@@ -100,7 +100,7 @@ def test_growth_times_choose_the_features():
     assert np.flatnonzero(weighted.fit(X, [1.0, 0.0]).coef_).tolist() == [0, 3]
 
 
-def test_infinite_growth_time_keeps_a_sign(data):
+def test_infinite_activation_time_keeps_a_sign(data):
     X, y, _ = data
     model = SaddlePathRegressor(t_minus=np.inf).fit(X, y)
     assert (model.coef_ >= 0).all()

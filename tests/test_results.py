@@ -61,7 +61,7 @@ def test_attributes_cannot_be_replaced(results, name, attribute):
         setattr(results[name], attribute, None)
 
 
-@pytest.mark.parametrize("attribute", ["coef", "signs", "log_abs_coef", "clocks", "dual"])
+@pytest.mark.parametrize("attribute", ["coef", "signs", "log_abs_coef", "mirror", "dual"])
 def test_arrays_of_a_limit_are_read_only(results, attribute):
     assert not getattr(results["limit"], attribute).flags.writeable
 
@@ -142,7 +142,7 @@ def test_limit_as_a_dataset(results):
     assert isinstance(data, xr.Dataset)
     assert dict(data.sizes) == {"feature": 4, "sample": 2}
     np.testing.assert_array_equal(data["coef"], limit.coef)
-    np.testing.assert_array_equal(data["clock"], limit.clocks)
+    np.testing.assert_array_equal(data["mirror"], limit.mirror)
     np.testing.assert_array_equal(data["dual"], limit.dual)
     assert data.attrs["theorem"] == limit.theorem.id
     assert data.attrs["status"] == "CONVERGED"
@@ -164,9 +164,9 @@ def test_limit_signs_and_logs_describe_the_coefficients(results):
     np.testing.assert_allclose(limit.signs * np.exp(limit.log_abs_coef), limit.coef, rtol=1e-12)
 
 
-def test_limit_clocks_are_in_the_row_space(problem, results):
+def test_limit_mirror_coordinates_are_in_the_row_space(problem, results):
     limit = results["limit"]
-    np.testing.assert_allclose(problem.task.X.T @ limit.dual, limit.clocks, rtol=1e-9)
+    np.testing.assert_allclose(problem.task.X.T @ limit.dual, limit.mirror, rtol=1e-9)
 
 
 # ---------------------------------------------------------------- Certificate
@@ -318,7 +318,7 @@ def test_a_verdict_prints_its_notes(problem):
     task = problem.task
     tied = lp.Problem(NETWORK, lp.Init([[1.0, 1, 1, 1], [0.5, 0.5, 0.5, 1.0]], 0.1), task)
     verdict = lp.verify(tied)
-    assert verdict.limit.theorem.id == "limitpoint.half_lines"
+    assert verdict.limit.theorem.id == "limitpoint.sign_constrained"
     assert len(verdict.notes) == 2
     assert "labarriere2024.theorem2 does not apply" in verdict.notes[0]
     assert "does not apply" in repr(verdict)
@@ -431,8 +431,8 @@ def test_saddle_path_as_a_dataset(path):
     data = path.to_xarray()
     assert dict(data.sizes) == {"saddle": 4, "feature": 4, "sample": 2}
     np.testing.assert_array_equal(data["coef"], path.coefs)
-    np.testing.assert_array_equal(data["clock"], path.duals)
-    np.testing.assert_array_equal(data["dual"], path.sample_duals)
+    np.testing.assert_array_equal(data["mirror"], path.mirrors)
+    np.testing.assert_array_equal(data["dual"], path.duals)
     np.testing.assert_array_equal(data["loss"], path.losses)
     np.testing.assert_array_equal(data["time"], path.times)
     np.testing.assert_array_equal(data["degenerate"], path.degenerate)
@@ -457,14 +457,14 @@ def test_saddle_path_attributes_cannot_be_replaced(path):
         path.times = None
 
 
-@pytest.mark.parametrize("name", ["coef", "coefs", "duals", "losses", "sample_duals", "times"])
+@pytest.mark.parametrize("name", ["coef", "coefs", "duals", "losses", "mirrors", "times"])
 def test_arrays_of_a_saddle_path_are_read_only(path, name):
     assert not getattr(path, name).flags.writeable
 
 
 def test_a_saddle_path_survives_pickling(path):
     again = pickle.loads(pickle.dumps(path))
-    for name in ("coefs", "duals", "losses", "sample_duals", "times", "degenerate"):
+    for name in ("coefs", "duals", "losses", "mirrors", "times", "degenerate"):
         np.testing.assert_array_equal(getattr(again, name), getattr(path, name))
     assert (again.status, again.entered, again.left) == (path.status, path.entered, path.left)
     assert again.time_unit == path.time_unit
@@ -487,7 +487,9 @@ def test_a_saddle_path_of_sparse_data_survives_pickling():
 @pytest.mark.parametrize("status", list(lp.Status))
 def test_a_status_is_a_sentence(status):
     assert str(status).endswith(".")
-    assert status.ok == (status.name in {"CONVERGED", "LEAST_SQUARES", "SEPARATED", "SETTLED"})
+    assert status.ok == (
+        status.name in {"CONVERGED", "LEAST_SQUARES", "SEPARATED", "DIRECTION_CONVERGED"}
+    )
 
 
 def test_every_result_becomes_a_dataset():

@@ -7,6 +7,7 @@ from .dynamics import (
     Distance,
     LabelNoise,
     LabelNoiseModel,
+    LimitDirection,
     LogCoordinates,
     NoiseTerm,
     NormalisedTime,
@@ -15,15 +16,14 @@ from .dynamics import (
     Paths,
     Probe,
     SampleSpace,
-    Settling,
     Spectrum,
     StartTerm,
     Sweep,
     Trajectory,
     drift,
     flow,
+    limit_direction,
     null_space_drift,
-    settle,
     simulate,
     spectrum,
     train,
@@ -31,7 +31,7 @@ from .dynamics import (
 )
 from .init import Init
 from .io import load_problem, save_problem
-from .mirror import GrowthTimes
+from .mirror import ActivationTimes
 from .networks import (
     Convolutional,
     Diagonal,
@@ -46,8 +46,8 @@ from .networks import (
     SignedPower,
     Tensor,
     TwoLayer,
+    activation_times,
     design,
-    growth_times,
     singular_vector_residual,
 )
 from .papers.lyu2023.sgd_model import SGDModel
@@ -87,6 +87,7 @@ __version__: str
 __all__ = [
     "GD",
     "SGD",
+    "ActivationTimes",
     "Certificate",
     "Check",
     "Classification",
@@ -98,12 +99,12 @@ __all__ = [
     "Explanation",
     "FullyConnected",
     "General",
-    "GrowthTimes",
     "Init",
     "JumpProcess",
     "LabelNoise",
     "LabelNoiseModel",
     "Limit",
+    "LimitDirection",
     "LimitPath",
     "LogCoordinates",
     "MatrixProduct",
@@ -128,7 +129,6 @@ __all__ = [
     "SaddlePath",
     "SampleSpace",
     "Separation",
-    "Settling",
     "SignedPower",
     "Spectrum",
     "StartTerm",
@@ -140,6 +140,7 @@ __all__ = [
     "Trajectory",
     "TwoLayer",
     "Verdict",
+    "activation_times",
     "alignments",
     "commutator_norms",
     "commutators",
@@ -151,7 +152,7 @@ __all__ = [
     "examples",
     "explain",
     "flow",
-    "growth_times",
+    "limit_direction",
     "load_problem",
     "null_space_drift",
     "plot",
@@ -160,7 +161,6 @@ __all__ = [
     "saddle_path",
     "saddles",
     "save_problem",
-    "settle",
     "simulate",
     "singular_vector_residual",
     "spectral_jumps",

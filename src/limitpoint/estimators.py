@@ -68,7 +68,8 @@ class SaddlePathRegressor(_LinearRegressor):
     n_saddles
         Stop after this many saddles; None follows the path to its end.
     t_plus, t_minus
-        Growth times (weights of the positive and negative parts), one number or one per feature.
+        Activation times (weights of the positive and negative parts), one number or one per
+        feature.
     fit_intercept
         Centre the data first.
 
@@ -122,9 +123,9 @@ class SaddlePathRegressorCV(_LinearRegressor):
     """`SaddlePathRegressor` with the number of saddles chosen by cross-validation.
 
     One path per fold serves all candidates. Folds are compared at equal times of the path (times
-    the number of their samples, since clocks run with the sum over samples): time, not the count
-    of saddles, is what regularises, as the penalty does in the lasso. The chosen time then gives
-    the number of saddles on all data.
+    the number of their samples, since mirror coordinates run with the sum over samples): time, not
+    the count of saddles, is what regularises, as the penalty does in the lasso. The chosen time
+    then gives the number of saddles on all data.
 
     Parameters
     ----------

@@ -16,8 +16,8 @@ class Status(Enum):
         "coefficients goes on turning, ever more slowly: ask for a larger margin to see it nearer "
         "to its limit."
     )
-    SETTLED = (
-        "The direction has settled: while the margin was squared last, it turned by no more than "
+    DIRECTION_CONVERGED = (
+        "The direction has converged: while the margin was squared last, it turned by no more than "
         "it is uncertain."
     )
     DEGENERATE = (
@@ -53,8 +53,9 @@ class Status(Enum):
         "start forbid the coefficients that would separate them."
     )
     SADDLE = (
-        "Caught by the saddle at zero: this start lies on the one curve from which training ends "
-        "there, although the data could be fitted. Any other start, however near, gets away."
+        "On the stable manifold of the saddle at zero: this start lies on the one curve from which "
+        "training ends there, although the data could be fitted. Any other start, however near, "
+        "gets away."
     )
     STEP_LIMIT = (
         "Stopped at the limit on the number of integration steps, before convergence. "
@@ -76,7 +77,7 @@ class Status(Enum):
             Status.CONVERGED,
             Status.LEAST_SQUARES,
             Status.SEPARATED,
-            Status.SETTLED,
+            Status.DIRECTION_CONVERGED,
         )
 
     def __str__(self) -> str:

@@ -129,7 +129,7 @@ def of_depth(network):
     return Entry(network, {}, {"depth": (*COUNT, None, 1, 1023, 10**12)})
 
 
-OPTIONS = {"rtol": TOLERANCE, "misfit_tolerance": TOLERANCE, "max_steps": COUNT}
+OPTIONS = {"rtol": TOLERANCE, "residual_tolerance": TOLERANCE, "max_steps": COUNT}
 GROWTH = (*ARRAY, -1.0, [-1.0, 1.0], np.ones(3), np.ones((1, 2)), np.nan)
 TABLE = {
     # ------------------------------------------------ tasks
@@ -201,8 +201,8 @@ TABLE = {
         {"T": np.eye(2)},
         {"T": (*FINITE_ARRAY, None, np.ones((2, 3))), "depth": (*COUNT, None, 1, 10**9)},
     ),
-    "growth_times": Entry(
-        lp.growth_times,
+    "activation_times": Entry(
+        lp.activation_times,
         {"network": NETWORK, "init": problem().init},
         {"network": NOT_NETWORK, "init": (*OBJECTS, None, lp.Init)},
     ),
@@ -339,8 +339,8 @@ TABLE = {
             "space": (*OBJECTS, lp.SampleSpace, lp.NormalisedTime()),
         },
     ),
-    "settle": Entry(
-        lp.settle,
+    "limit_direction": Entry(
+        lp.limit_direction,
         {"problem": problem("classes")},
         {
             "problem": NOT_PROBLEM,
@@ -510,10 +510,10 @@ TABLE = {
     "plot.plot_limit": Entry(lp.plot.plot_limit, {}, {"limit": (*NOT_LIMIT, None)}),
     "plot.plot_path": Entry(lp.plot.plot_path, {}, {"path": (*OBJECTS, None, lp.LimitPath)}),
     "plot.plot_saddles": Entry(lp.plot.plot_saddles, {}, {"path": (*OBJECTS, None, lp.SaddlePath)}),
-    "plot.plot_settling": Entry(
-        lp.plot.plot_settling,
+    "plot.plot_limit_direction": Entry(
+        lp.plot.plot_limit_direction,
         {"found": None},
-        {"found": (*OBJECTS, None, lp.Settling)},
+        {"found": (*OBJECTS, None, lp.LimitDirection)},
     ),
     "plot.plot_sweep": Entry(
         lp.plot.plot_sweep,
@@ -616,7 +616,15 @@ ESTIMATORS = {
 INTERFACES = {"Diffusion", "Optimiser", "Probe", "Task"}
 # Results, which the library makes: their fields are what it has computed.
 RESULTS = {
-    *("Certificate", "Check", "Condition", "Explanation", "GrowthTimes", "JumpProcess", "Limit"),
+    *(
+        "Certificate",
+        "Check",
+        "Condition",
+        "Explanation",
+        "ActivationTimes",
+        "JumpProcess",
+        "Limit",
+    ),
     *(
         "LimitPath",
         "Outcome",
@@ -624,7 +632,7 @@ RESULTS = {
         "Saddle",
         "SaddlePath",
         "Separation",
-        "Settling",
+        "LimitDirection",
         "Spectrum",
         "Status",
     ),
@@ -635,7 +643,7 @@ WITHOUT_ARGUMENTS = {"Paired", "theorems"}
 LEFT_OUT = {
     "io.read_array": {"source"},
     "io.make_network": {"numbers"},
-    "plot.plot_settling": {"limit"},
+    "plot.plot_limit_direction": {"limit"},
 }
 
 

@@ -170,10 +170,10 @@ def test_duplicate_columns_share_their_coefficient():
     assert_flow_agrees(problem, limit)
 
 
-def test_duplicate_columns_from_different_starts_have_equal_clocks():
+def test_duplicate_columns_from_different_starts_have_equal_mirror_coordinates():
     limit = lp.predict(make(np.column_stack([X, X[:, 0]])))
     assert limit.status is lp.Status.CONVERGED
-    assert limit.clocks[0] == pytest.approx(limit.clocks[5], rel=1e-12)
+    assert limit.mirror[0] == pytest.approx(limit.mirror[5], rel=1e-12)
 
 
 def test_rank_deficient_rows_that_agree():
@@ -656,7 +656,7 @@ def test_a_diverged_run_fails_the_verdict():
     verdict = lp.verify(make(scale=1.0), training=lp.GD(100.0), steps=1000)
     assert not verdict.passed
     failed = {check.name for check in verdict.checks if not check.passed}
-    assert "training: misfit" in failed
+    assert "training: relative residual" in failed
     assert "FAILED" in repr(verdict)
 
 

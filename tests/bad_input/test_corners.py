@@ -83,8 +83,8 @@ def test_a_function_whose_hessian_vanishes(k):
     assert lp.predict(lp.Problem(network, init, task)).coef[0] == pytest.approx(2.0, rel=1e-9)
     with pytest.raises(lp.errors.NoTheoremApplies, match="opposite sign"):
         lp.predict(lp.Problem(network, init.at_scale(0.0), task))
-    with pytest.raises(lp.errors.NetworkError, match="no growth times"):
-        lp.growth_times(network, init)
+    with pytest.raises(lp.errors.NetworkError, match="no activation times"):
+        lp.activation_times(network, init)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ KINDS = ("times in the units of columns", "times of order one", "times over six 
 
 
 def problem(number: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, str]:
-    """Return X, y, t⁺, t⁻ and what the growth times are measured in."""
+    """Return X, y, t⁺, t⁻ and what the activation times are measured in."""
     rng = np.random.default_rng([seed, number])
     m, n = int(rng.integers(2, 7)), int(rng.integers(4, 13))
     rows, columns = (10.0 ** rng.uniform(-DECADES, DECADES, size) for size in (m, n))

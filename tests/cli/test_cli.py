@@ -225,7 +225,7 @@ def test_explain_covers_scale_zero(limitpoint):
     status, out, _ = limitpoint("explain", *options("--scale", "0", "--json"))
     assert status == 0
     applicable = {name for name, theorem in strict_json(out).items() if theorem["applies"]}
-    assert applicable == {"zhao2026.corollary4.6", "limitpoint.half_lines_at_zero"}
+    assert applicable == {"zhao2026.corollary4.6", "limitpoint.sign_constrained_at_zero"}
 
 
 def test_atlas_lists_every_theorem_in_full(limitpoint):
@@ -305,7 +305,7 @@ def test_an_inconclusive_verdict_exits_with_three(limitpoint):
     assert found["passed"] is False
     assert found["outcome"] == "INCONCLUSIVE"
     failed = {check["name"] for check in found["checks"] if not check["passed"]}
-    assert "training: misfit" in failed
+    assert "training: relative residual" in failed
 
 
 def test_an_inconclusive_verdict_still_prints_and_plots(limitpoint):
@@ -655,7 +655,7 @@ def test_saddles_of_a_deeper_network(limitpoint):
 
 
 def test_saddles_of_layers_that_tie_are_strict_json(limitpoint):
-    """Growth times are infinite where layers tie; none of them reaches the output."""
+    """Activation times are infinite where layers tie; none of them reaches the output."""
     Path("tied.toml").write_text(
         PROBLEM.replace(
             'kind = "random"\nseed = 0', 'kind = "layers"\ndirection = [[1, 1, 1, 0], [1, 1, 1, 0]]'
@@ -762,7 +762,7 @@ def test_starts_at_zero_have_a_limit_at_every_scale(limitpoint, given, network, 
         assert found["certificate"]["ok"] is True
 
 
-# ---------------------------------------------------------------- scales and growth times
+# ---------------------------------------------------------------- scales and activation times
 
 
 def test_scales_print_a_table(limitpoint):
@@ -820,7 +820,7 @@ def test_scales_without_a_limit_at_infinity(limitpoint):
     assert "FAILS  coefficients start at zero" in err
 
 
-def test_growth_times_are_printed_with_their_unit(limitpoint):
+def test_activation_times_are_printed_with_their_unit(limitpoint):
     status, out, err = limitpoint("growth", *options("--depth", "3", "--scale", "1e-2"))
     assert (status, err) == (0, "")
     assert "t⁺" in out
@@ -830,19 +830,19 @@ def test_growth_times_are_printed_with_their_unit(limitpoint):
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_growth_times_are_the_library_s(limitpoint, name):
+def test_activation_times_are_the_library_s(limitpoint, name):
     found = strict_json(
         limitpoint("growth", *options(*NETWORKS[name][0], "--scale", "1e-2", "--json"))[1]
     )
     problem = problem_of(name, 1e-2)
-    times = lp.growth_times(problem.network, problem.init)
+    times = lp.activation_times(problem.network, problem.init)
     assert found["unit"] == times.unit
     for side, values in (("t_plus", times.t_plus), ("t_minus", times.t_minus)):
         # A side that is never reached has an infinite time: null in JSON.
         assert found[side] == [v if np.isfinite(v) else None for v in values.tolist()]
 
 
-def test_growth_times_of_a_zero_balanced_start(limitpoint):
+def test_activation_times_of_a_zero_balanced_start(limitpoint):
     found = strict_json(limitpoint("growth", *options("--depth", "3", "--zero-last", "--json"))[1])
     np.testing.assert_allclose(found["t_plus"], [np.pi / 2] * 4, rtol=1e-12)
     assert found["unit"] is None  # at scale 0 it is infinite

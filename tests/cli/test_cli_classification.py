@@ -60,30 +60,34 @@ def assert_refused(result, *words):
 # ---------------------------------------------------------------- classification
 
 
-def test_settle(limitpoint):
-    found = as_json(limitpoint("settle", *CLASSES, "--zero-last", "--scale", 0.1, "--json"))
-    assert found["status"] == "SETTLED"
+def test_limit_direction(limitpoint):
+    found = as_json(
+        limitpoint("limit_direction", *CLASSES, "--zero-last", "--scale", 0.1, "--json")
+    )
+    assert found["status"] == "DIRECTION_CONVERGED"
     assert found["log_margin"] >= 1e5
     np.testing.assert_allclose(found["direction"], [0.0, 1.0], rtol=0, atol=1e-8)
-    status, out, err = limitpoint("settle", *CLASSES, "--log-margin", 100, "--plot", "s.png")
+    status, out, err = limitpoint(
+        "limit_direction", *CLASSES, "--log-margin", 100, "--plot", "s.png"
+    )
     assert status == 0, err
     assert "direction" in out
     assert Path("s.png").read_bytes().startswith(PNG)
 
 
-def test_settle_of_a_flow_that_comes_to_rest(limitpoint):
+def test_limit_direction_of_a_flow_that_comes_to_rest(limitpoint):
     """Coefficients that keep their sign, on data that ask for the other."""
     np.savetxt("other.csv", [-1, 1])
     arguments = ("--X", "X.csv", "--y", "other.csv", "--classify", "--network", "power")
-    status, out, _ = limitpoint("settle", *arguments, "--json", "--plot", "s.png")
+    status, out, _ = limitpoint("limit_direction", *arguments, "--json", "--plot", "s.png")
     assert status == 0
     assert json.loads(out)["uncertainty"] is None
     assert Path("s.png").read_bytes().startswith(PNG)
 
 
-def test_settle_refuses(limitpoint):
-    assert_refused(limitpoint("settle", *DATA), "direction of a classification")
-    assert_refused(limitpoint("settle", *CLASSES, "--log-margin", -1), "log_margin")
+def test_limit_direction_refuses(limitpoint):
+    assert_refused(limitpoint("limit_direction", *DATA), "direction of a classification")
+    assert_refused(limitpoint("limit_direction", *CLASSES, "--log-margin", -1), "log_margin")
 
 
 @pytest.mark.parametrize(

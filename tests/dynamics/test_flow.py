@@ -41,10 +41,13 @@ def unmapped_problem(scale=None, log_scale=None):
     return lp.Problem(Unmapped(), init, lp.Regression(X, y))
 
 
-def tolerance(problem, coefs, clocks):
-    """Local errors enter through the clocks: relative to coefficients and start, times 1 + |ξ|."""
+def tolerance(problem, coefs, xi):
+    """Local errors enter through the mirror coordinates.
+
+    Relative to coefficients and start, times 1 + |ξ|.
+    """
     start = np.abs(problem.network.coef(problem.init.layers)).max()
-    return ACCUMULATED * (1 + np.abs(clocks).max()) * (np.abs(coefs).max() + start)
+    return ACCUMULATED * (1 + np.abs(xi).max()) * (np.abs(coefs).max() + start)
 
 
 @pytest.fixture(params=SPACES, ids=SPACE_IDS)
@@ -71,9 +74,9 @@ class TestAgainstBruteForce:
         run = lp.flow(problem, times=times, space=space)
         task = problem.task
         expected = flow_coefs(task.X, task.y, problem.init.layers, times, loss_factor)
-        clocks = lp.predict(problem).clocks
+        xi = lp.predict(problem).mirror
         np.testing.assert_array_equal(run.times, times)
-        atol = tolerance(problem, expected, clocks)
+        atol = tolerance(problem, expected, xi)
         np.testing.assert_allclose(run.coefs, expected, rtol=0, atol=atol)
 
     def test_layers_along_time(self, space):
@@ -83,7 +86,7 @@ class TestAgainstBruteForce:
         task = problem.task
         expected = flow_layers(task.X, task.y, problem.init.layers, times)
         # As for the coefficients; layers are of order 1.
-        atol = tolerance(problem, expected, lp.predict(problem).clocks)
+        atol = tolerance(problem, expected, lp.predict(problem).mirror)
         for j, layer in enumerate(run.layers):
             np.testing.assert_allclose(layer, expected[:, j], rtol=0, atol=atol)
 
@@ -94,17 +97,17 @@ class TestAgainstBruteForce:
         run = lp.flow(problem, times=times, space=space)
         task = problem.task
         expected = flow_coefs(task.X, task.y, problem.init.layers, times)
-        atol = tolerance(problem, expected, lp.predict(problem).clocks)
+        atol = tolerance(problem, expected, lp.predict(problem).mirror)
         np.testing.assert_allclose(run.coefs, expected, rtol=0, atol=atol)
 
     def test_deeper_networks_fit_the_data_by_themselves(self):
         problem = small_problem(scale=0.8, depth=3)
         run = lp.flow(problem)
         assert run.status is lp.Status.CONVERGED
-        misfit = np.linalg.norm(problem.task.residual(run.coef))
+        relative_residual = np.linalg.norm(problem.task.residual(run.coef))
         start = problem.task.X @ problem.network.coef(problem.init.layers)
         unit = max(np.linalg.norm(problem.task.y), np.linalg.norm(start))
-        assert misfit <= lp.ParameterSpace().misfit_tolerance * unit
+        assert relative_residual <= lp.ParameterSpace().residual_tolerance * unit
 
 
 class TestBetweenSpaces:
@@ -119,13 +122,13 @@ class TestBetweenSpaces:
             for space in SPACES
             if is_held(space, log_scale)
         )
-        clocks = np.abs(sample.duals @ problem.task.X)
-        # A relative error RTOL per step of clocks up to ξ moves a coefficient by twice that of
-        # its slope; slopes are at most twice the largest coefficient, plus the start.
+        xi = np.abs(sample.duals @ problem.task.X)
+        # A relative error RTOL per step of mirror coordinates up to ξ moves a coefficient by twice
+        # that of its slope; slopes are at most twice the largest coefficient, plus the start.
         a, b = problem.init.direction
         start = np.exp(2 * log_scale) * (a**2 + b**2).max()
         slope = 2 * np.abs(sample.coefs).max() + start
-        atol = ACCUMULATED * (1 + clocks.max()) * slope
+        atol = ACCUMULATED * (1 + xi.max()) * slope
         for other in others:
             np.testing.assert_allclose(sample.coefs, other.coefs, rtol=0, atol=atol)
 
@@ -172,9 +175,9 @@ class TestEndsAtThePrediction:
         run, limit = lp.flow(problem), lp.predict(problem)
         a, b = (np.exp(log_scale) * layer for layer in problem.init.direction)
         size = np.linalg.norm(limit.coef) + np.linalg.norm(a * b)
-        off = lp.SampleSpace().misfit_tolerance * sensitivity(problem.task.X, a, b, limit.coef)
-        # The misfit, amplified, is an absolute error of the coefficients; where that is small
-        # against a coefficient it is the error of its logarithm.
+        off = lp.SampleSpace().residual_tolerance * sensitivity(problem.task.X, a, b, limit.coef)
+        # The relative residual, amplified, is an absolute error of the coefficients; where that is
+        # small against a coefficient it is the error of its logarithm.
         allowed = off * size / np.maximum(np.abs(limit.coef), np.finfo(float).tiny)
         known = allowed < 0.1
         assert known.sum() >= 5
@@ -244,53 +247,53 @@ class TestSaddles:
             low, high = times[after - 1], times[after]
         return high
 
-    def test_dormant_coefficients_follow_the_closed_form_before_the_first_jump(self, space):
-        """With β = 0 the pull is constant: ξ = 2tXᵀy and β = ½s² sinh 2ξ."""
+    def test_inactive_coefficients_follow_the_closed_form_before_the_first_jump(self, space):
+        """With β = 0 the negative gradient is constant: ξ = 2tXᵀy and β = ½s² sinh 2ξ."""
         times = np.array([1.0, 50.0, 400.0, 1000.0])
         run = lp.flow(self.problem(), times=times, space=space)
-        clocks = np.abs(2.0 * times[:, None] * (self.task.X.T @ self.task.y))
-        pulled = clocks[0] > 0
-        clocks = clocks[:, pulled]
-        expected = 2 * self.log_scale + 2 * clocks + np.log(-np.expm1(-4 * clocks) / 4)
-        np.testing.assert_array_equal(run.signs[:, pulled], 1.0)
+        xi = np.abs(2.0 * times[:, None] * (self.task.X.T @ self.task.y))
+        driven = xi[0] > 0
+        xi = xi[:, driven]
+        expected = 2 * self.log_scale + 2 * xi + np.log(-np.expm1(-4 * xi) / 4)
+        np.testing.assert_array_equal(run.signs[:, driven], 1.0)
         # Logarithms of modulus 4605 at RTOL.
         atol = ACCUMULATED * abs(2 * self.log_scale)
-        np.testing.assert_allclose(run.log_abs_coefs[:, pulled], expected, rtol=0, atol=atol)
+        np.testing.assert_allclose(run.log_abs_coefs[:, driven], expected, rtol=0, atol=atol)
 
-    def test_dormant_coefficients_grow_at_the_pull_of_the_plateau(self, space):
-        """On a plateau `d log|β_i|/dt = 2 · loss_factor · u_i · sign ξ_i`, u the pull there."""
+    def test_inactive_coefficients_grow_at_the_gradient_of_the_plateau(self, space):
+        """On a plateau `d log|β_i|/dt = 2 · loss_factor · u_i · sign ξ_i`, u −∇ there."""
         jumps = self.jumps(self.log_scale)
         times = np.linspace(0.7 * jumps[0] + 0.3 * jumps[1], 0.3 * jumps[0] + 0.7 * jumps[1], 5)
         run = lp.flow(self.problem(), times=times, space=space)
-        pull = 2.0 * self.task.X.T @ (self.task.y - self.task.X @ self.saddles[0])
-        dormant = [2, 3]
-        rates = np.polyfit(times, run.log_abs_coefs[:, dormant], 1)[0]
-        expected = 2 * pull[dormant] * run.signs[0, dormant]
+        neg_grad = 2.0 * self.task.X.T @ (self.task.y - self.task.X @ self.saddles[0])
+        inactive = [2, 3]
+        rates = np.polyfit(times, run.log_abs_coefs[:, inactive], 1)[0]
+        expected = 2 * neg_grad[inactive] * run.signs[0, inactive]
         # The residual of the plateau is right to 100 RTOL.
         np.testing.assert_allclose(rates, expected, rtol=0, atol=10 * ACCUMULATED)
 
-    def test_a_dormant_coefficient_may_change_its_sign(self, space):
-        """β₁ was pulled up before the first jump (clock ½) and is pulled down by 0.3 after it."""
+    def test_a_inactive_coefficient_may_change_its_sign(self, space):
+        """β₁ was driven up before the first jump (ξ ½) and is driven down by 0.3 after it."""
         start, end = self.jumps(self.log_scale)[:2]
         crossing = start + (end - start) * (0.5 / 0.3) / self.waits[1]
         run = lp.flow(self.problem(), times=[0.99 * crossing, 1.01 * crossing], space=space)
         np.testing.assert_array_equal(run.signs[:, 1], [1.0, -1.0])
         np.testing.assert_array_equal(run.coefs[:, 1], 0.0)
 
-    def test_dormant_coefficients_sit_where_algorithm_1_puts_their_clocks(self, space):
+    def test_inactive_coefficients_sit_where_algorithm_1_puts_their_mirror_coordinates(self, space):
         """In the middle of plateau 1: ξ = log(1/s)(s⁽¹⁾ + ½δ₂ u⁽¹⁾), up to a constant."""
         length = -self.log_scale
         jumps = self.jumps(self.log_scale)
         run = lp.flow(self.problem(), times=[jumps[:2].mean()], space=space)
         X, y = self.task.X, self.task.y
-        positions = X.T @ y * self.waits[0]
-        positions += X.T @ (y - X @ self.saddles[0]) * self.waits[1] / 2
-        expected = -2 * length + 2 * length * np.abs(positions)
-        dormant = [1, 2, 3]
+        curve_params = X.T @ y * self.waits[0]
+        curve_params += X.T @ (y - X @ self.saddles[0]) * self.waits[1] / 2
+        expected = -2 * length + 2 * length * np.abs(curve_params)
+        inactive = [1, 2, 3]
         # The jump takes a time of order 1 (logarithms of values of order 1), not of order length.
-        found = run.log_abs_coefs[0, dormant]
-        np.testing.assert_allclose(found, expected[dormant], rtol=0, atol=10)
-        np.testing.assert_array_equal(run.signs[0, dormant], np.sign(positions[dormant]))
+        found = run.log_abs_coefs[0, inactive]
+        np.testing.assert_allclose(found, expected[inactive], rtol=0, atol=10)
+        np.testing.assert_array_equal(run.signs[0, inactive], np.sign(curve_params[inactive]))
 
 
 class TestLossFactor:
@@ -299,7 +302,7 @@ class TestLossFactor:
         times = np.linspace(0, 8, 17)
         once = lp.flow(small_problem(), times=times, space=space)
         scaled = lp.flow(small_problem(loss_factor=factor), times=times / factor, space=space)
-        atol = tolerance(small_problem(), once.coefs, lp.predict(small_problem()).clocks)
+        atol = tolerance(small_problem(), once.coefs, lp.predict(small_problem()).mirror)
         np.testing.assert_allclose(scaled.coefs, once.coefs, rtol=0, atol=atol)
         np.testing.assert_allclose(
             scaled.losses, factor * once.losses, rtol=0, atol=factor * once.losses[0] * atol
@@ -336,14 +339,14 @@ class TestTimesAndEnds:
         problem = small_problem()
         coarse = lp.flow(problem, times=times, space=space)
         fine = lp.flow(problem, times=times, space=type(space)(rtol=1e-12))
-        atol = tolerance(problem, fine.coefs, lp.predict(problem).clocks)
+        atol = tolerance(problem, fine.coefs, lp.predict(problem).mirror)
         np.testing.assert_allclose(coarse.coefs, fine.coefs, rtol=0, atol=atol)
 
     def test_dense_output_passes_through_the_integrator_s_own_steps(self, space):
         problem = small_problem()
         own = lp.flow(problem, t_end=8.0, space=space)
         asked = lp.flow(problem, times=own.times, space=space)
-        atol = tolerance(problem, own.coefs, lp.predict(problem).clocks)
+        atol = tolerance(problem, own.coefs, lp.predict(problem).mirror)
         np.testing.assert_allclose(asked.coefs, own.coefs, rtol=0, atol=atol)
 
     @pytest.mark.parametrize(
@@ -391,10 +394,10 @@ class TestStatuses:
         run = lp.flow(diagonal_problem(X, y, *random_layers(3)), space=space)
         assert run.status is lp.Status.LEAST_SQUARES
         expected = np.linalg.lstsq(X, y, rcond=None)[0]
-        # The misfit tolerance, relative to y or the start, over the smallest singular value.
+        # The residual tolerance, relative to y or the start, over the smallest singular value.
         start = X @ np.prod(random_layers(3), axis=0)
         unit = max(np.linalg.norm(y), np.linalg.norm(start))
-        atol = space.misfit_tolerance * unit / np.linalg.svd(X)[1][-1]
+        atol = space.residual_tolerance * unit / np.linalg.svd(X)[1][-1]
         np.testing.assert_allclose(run.coef, expected, rtol=0, atol=atol)
 
     def test_a_frozen_coefficient_that_is_needed_leaves_least_squares(self, space):
@@ -402,7 +405,7 @@ class TestStatuses:
         problem = diagonal_problem(X, y, [1.0, 0.0], [0.5, 0.0])
         run = lp.flow(problem, space=type(space)(max_steps=3000))
         assert run.status is lp.Status.LEAST_SQUARES
-        np.testing.assert_allclose(run.coef, [0.5, 0.0], atol=space.misfit_tolerance)
+        np.testing.assert_allclose(run.coef, [0.5, 0.0], atol=space.residual_tolerance)
 
     def test_zero_targets_from_a_zero_start_have_arrived(self, space):
         X, _ = gaussian_data(3, 6)
@@ -425,8 +428,8 @@ class TestStatuses:
         with pytest.raises(lp.errors.InitError, match=r"no mirror map .*use space=ParameterSpace"):
             lp.flow(unmapped_problem(), space=lp.SampleSpace())
 
-    def test_sample_space_needs_clocks_that_float64_resolves(self):
-        """At depth L a visible coefficient is `s^{L−2}` of a clock from its pole."""
+    def test_sample_space_needs_mirror_coordinates_that_float64_resolves(self):
+        """At depth L a visible coefficient is `s^{L−2}` of a mirror coordinate from its pole."""
         problem = small_problem(scale=1e-4, depth=3)
         with pytest.raises(lp.errors.InitError, match=r"does not resolve .*LogCoordinates"):
             lp.flow(problem, space=lp.SampleSpace())
@@ -438,7 +441,7 @@ class TestStatuses:
         assert lp.flow(unmapped_problem(), t_end=0.1).kind == "gradient flow in parameter space"
 
     @pytest.mark.slow
-    def test_the_space_follows_the_clocks(self):
+    def test_the_space_follows_the_mirror_coordinates(self):
         assert lp.flow(small_problem(scale=0.1, depth=3)).kind == "gradient flow in sample space"
 
     def test_plain_coordinates_need_representable_layers(self):
@@ -459,8 +462,8 @@ class TestConservation:
             check_refused(problem)
             return
         run = lp.flow(problem, space=space)
-        clocks = np.abs(lp.predict(problem).clocks).max()
-        assert lp.drift(problem.network, run).relative <= ACCUMULATED * (1 + clocks)
+        xi = np.abs(lp.predict(problem).mirror).max()
+        assert lp.drift(problem.network, run).relative <= ACCUMULATED * (1 + xi)
 
     @pytest.mark.parametrize("depth", [3, 4])
     def test_differences_of_squares_stay_in_deeper_networks(self, depth):
@@ -479,7 +482,7 @@ class TestConservation:
             times=np.array([0.0, 1.0]),
             coefs=layers[0] * layers[1],
             losses=np.zeros(2),
-            misfit=1.0,
+            relative_residual=1.0,
             layers=layers,
         )
         found = lp.drift(lp.Diagonal(2), moved)
@@ -492,7 +495,7 @@ class TestConservation:
             times=np.zeros(1),
             coefs=np.ones((1, 2)),
             losses=np.zeros(1),
-            misfit=1.0,
+            relative_residual=1.0,
         )
         with pytest.raises(ValueError, match="trajectory must have recorded its layers"):
             lp.drift(lp.Diagonal(2), bare)
@@ -515,7 +518,10 @@ def test_where_nothing_moves_the_end_is_still_the_end(network):
 
 
 def test_a_coefficient_that_never_moves_does_not_hold_up_the_others():
-    """Two zero layers at depth 3: the inversion of its clock never converged, in 100 rounds."""
+    """Two zero layers at depth 3.
+
+    The inversion of its mirror coordinate never converged, in 100 rounds.
+    """
     rounds = []
     X, y = gaussian_data(3, 4)
     for frozen in (False, True):
@@ -525,14 +531,14 @@ def test_a_coefficient_that_never_moves_does_not_hold_up_the_others():
         problem = diagonal_problem(X, y, *layers, scale=0.3)
         mirror = problem.network.mirror_map(problem.init)
         calls = []
-        real = type(mirror.table).clocks
+        real = type(mirror.table).mirror
 
-        def counted(self, positions, real=real, calls=calls):
+        def counted(self, curve_params, real=real, calls=calls):
             calls.append(1)
-            return real(self, positions)
+            return real(self, curve_params)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(type(mirror.table), "clocks", counted)
+            patch.setattr(type(mirror.table), "mirror", counted)
             mirror.coefs(np.linspace(-1.0, 1.0, 4) / problem.init.scale)
         rounds.append(len(calls))
     assert rounds[1] <= rounds[0] + 1

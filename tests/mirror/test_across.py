@@ -19,7 +19,7 @@ MAPS = {
     "power 3": PowerMap.from_layers(A, B, 3, 0.0),
     "power 4": PowerMap.from_layers(A, None, 4, 0.0),
 }
-# At depth 5 the clocks at the smallest of them, 1e270, are still floats.
+# At depth 5 the mirror coordinates at the smallest of them, 1e270, are still floats.
 LOG_SCALES = np.log([1e-90, 1e-60, 1e-8, 1e-2, 1.0, 30.0])
 
 
@@ -50,21 +50,21 @@ def check(method, mirror, values):
 
 @pytest.mark.parametrize("mirror", MAPS.values(), ids=MAPS)
 class TestEveryMap:
-    def clocks(self, mirror):
+    def mirror_coords(self, mirror):
         """Some in reach of the poles, some beyond, and none."""
         if isinstance(mirror, CurveMap):
             unit = np.exp((2 - mirror.degree) * LOG_SCALES)[:, None]
         else:
             unit = 1 + np.abs(LOG_SCALES)[:, None]
-        clocks = unit * RNG.uniform(-0.6, 0.6, (6, 6))
-        clocks[2] = 0.0
-        return clocks
+        xi = unit * RNG.uniform(-0.6, 0.6, (6, 6))
+        xi[2] = 0.0
+        return xi
 
     @pytest.mark.parametrize("method", ["evaluate", "coefs", "slopes", "signs_and_logs"])
-    def test_functions_of_the_clocks(self, mirror, method):
-        check(method, mirror, self.clocks(mirror))
+    def test_functions_of_the_mirror_coordinates(self, mirror, method):
+        check(method, mirror, self.mirror_coords(mirror))
 
-    @pytest.mark.parametrize("method", ["clocks", "potential"])
+    @pytest.mark.parametrize("method", ["mirror", "potential"])
     def test_functions_of_the_coefficients(self, mirror, method):
         coefs = RNG.standard_normal((6, 6))
         coefs[:, 4] = 0.0
@@ -87,15 +87,15 @@ class TestEveryMap:
 
 @pytest.mark.parametrize("mirror", [m for m in MAPS.values() if isinstance(m, CurveMap)])
 @pytest.mark.parametrize("method", ["along", "signs_and_logs_at", "conjugates_at"])
-def test_functions_of_the_positions(mirror, method):
-    positions = RNG.uniform(-1, 1, (6, 6)) * (1 + np.abs(LOG_SCALES)[:, None])
-    check(method, mirror, positions)
+def test_functions_of_the_curve_params(mirror, method):
+    curve_params = RNG.uniform(-1, 1, (6, 6)) * (1 + np.abs(LOG_SCALES)[:, None])
+    check(method, mirror, curve_params)
 
 
 def test_many_rows_are_inverted_in_blocks():
-    """More clocks than are inverted at once: the same as row by row."""
+    """More mirror coordinates than are inverted at once: the same as row by row."""
     layers = [np.ones(150), np.linspace(1.5, 2, 150), np.linspace(-0.5, 0.5, 150)]
     mirror = DeepMap.from_layers(layers, 0.0)
-    clocks = RNG.uniform(-0.5, 0.5, (400, 150))
-    rows = np.stack([mirror.positions(row) for row in clocks])
-    np.testing.assert_allclose(mirror.positions(clocks), rows, rtol=1e-12, atol=0)
+    xi = RNG.uniform(-0.5, 0.5, (400, 150))
+    rows = np.stack([mirror.curve_params(row) for row in xi])
+    np.testing.assert_allclose(mirror.curve_params(xi), rows, rtol=1e-12, atol=0)

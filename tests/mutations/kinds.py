@@ -14,16 +14,19 @@ NUMBERS = (
 # The objects that a check compares, by the first pattern that fits its kind.
 ABOUT = (
     (r"limit: ", {"limit"}),
-    (r"sample flow: misfit", {"sample flow"}),
+    (r"sample flow: relative residual", {"sample flow"}),
     (r"sample flow: ", {"limit", "sample flow"}),
-    (r"parameter flow( at scale)?: (misfit|invariant|null-space|singular)", {"parameter flow"}),
+    (
+        r"parameter flow( at scale)?: (relative residual|invariant|null-space|singular)",
+        {"parameter flow"},
+    ),
     (r"parameter flow( at scale)?: ", {"limit", "map", "parameter flow"}),
     (r"logarithmic flow at scale: ", {"parameter flow", "logarithmic flow"}),
-    (r"logarithmic flow: misfit", {"logarithmic flow"}),
+    (r"logarithmic flow: relative residual", {"logarithmic flow"}),
     (r"logarithmic flow: ", {"limit", "map", "logarithmic flow"}),
     (r"loss above ", {"bound", "sample flow", "parameter flow", "logarithmic flow"}),
     (r"saddles?: ", {"path", "plateau flow"}),
-    (r"training: (misfit|invariant|null-space)", {"training"}),
+    (r"training: (relative residual|invariant|null-space)", {"training"}),
     (r"training: ", {"limit", "map", "training"}),
     (r"layers' flow: ", {"layers' flow", "direction"}),
     (r"flow: ", {"direction"}),

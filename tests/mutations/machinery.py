@@ -57,7 +57,7 @@ def times(patch, case):
 
 @mutation("u", "duals of the saddles +1 %", "path")
 def duals(patch, case):
-    _path(patch, lambda path: {"sample_duals": (1 + PART) * path.sample_duals})
+    _path(patch, lambda path: {"duals": (1 + PART) * path.duals})
 
 
 @mutation("x", "the first two saddles exchanged", "path")
@@ -95,8 +95,8 @@ def _stretched(mirror):
     factors = np.ones(len(mirror.lower))
     factors[0] += PART
     mapped = in_units(mirror, np.ones_like(factors), factors)
-    # Growth times are no part of the map.
-    return _with(mapped, growth_times=lambda self: mirror.growth_times())
+    # Activation times are no part of the map.
+    return _with(mapped, activation_times=lambda self: mirror.activation_times())
 
 
 def _shifted(radial):
@@ -115,10 +115,8 @@ def _shifted(radial):
 )
 def chart(patch, case):
     for kind in {type(case.problem.network), lp.Diagonal}:
-        function = kind.growth_coordinates
-        patch.setattr(
-            kind, "growth_coordinates", lambda self, init, f=function: _scaled(f(self, init))
-        )
+        function = kind.log_chart
+        patch.setattr(kind, "log_chart", lambda self, init, f=function: _scaled(f(self, init)))
 
 
 def _scaled(growth):

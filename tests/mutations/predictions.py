@@ -28,14 +28,14 @@ def after(patch, module, name, change):
     patch.setattr(module, name, lambda *given, **more: change(function(*given, **more), *given))
 
 
-def wrong_answers(patch, X, coef=lambda coef, X: coef, clocks=lambda clocks: clocks):
+def wrong_answers(patch, X, coef=lambda coef, X: coef, xi=lambda xi: xi):
     """Wherever coefficients and mirror coordinates are handed to limits and certificates."""
 
     def of_map(answers, mirror, found, data):
         return dataclasses.replace(
             answers,
             coefs=np.stack([coef(one, data.rows) for one in answers.coefs]),
-            clocks=clocks(answers.clocks),
+            mirror=xi(answers.mirror),
         )
 
     after(patch, MIRROR, "_answers", of_map)
@@ -44,7 +44,7 @@ def wrong_answers(patch, X, coef=lambda coef, X: coef, clocks=lambda clocks: clo
     patch.setattr(
         RADIAL,
         "certify_radial_limit",
-        lambda data, radial, found, xi: certify(data, radial, coef(found, data.X), clocks(xi)),
+        lambda data, radial, found, xi: certify(data, radial, coef(found, data.X), xi(xi)),
     )
     certify_layers = TWO_LAYERS._certify
     patch.setattr(
@@ -55,10 +55,10 @@ def wrong_answers(patch, X, coef=lambda coef, X: coef, clocks=lambda clocks: clo
         ),
     )
 
-    def mutated_limit(found, theorem, *, clocks: np.ndarray, dual, **others):
-        return limit_at(coef(found, X), theorem, clocks=change(clocks), dual=change(dual), **others)
+    def mutated_limit(found, theorem, *, xi: np.ndarray, dual, **others):
+        return limit_at(coef(found, X), theorem, mirror=change(xi), dual=change(dual), **others)
 
-    change = clocks
+    change = xi
     for module in (RADIAL, LAW, TWO_LAYERS):
         patch.setattr(module, "limit_at", mutated_limit)
 
@@ -121,7 +121,7 @@ def dual(patch, case):
     if is_classification(case):
         wrong_margins(patch, lambda found: {"multipliers": (1 + PART) * found.multipliers})
         return
-    wrong_answers(patch, case.problem.task.X, clocks=lambda clocks: (1 + PART) * clocks)
+    wrong_answers(patch, case.problem.task.X, mirror=lambda xi: (1 + PART) * xi)
 
 
 @mutation("T", "predicted direction turned by 1 %", "limit")
@@ -230,12 +230,12 @@ def proof(patch, case):
     )
 
 
-@mutation("Q", "a start 1 % off the curve said to be caught", "limit")
-def caught(patch, case):
-    distance = LYU.distance_from_trap
+@mutation("Q", "a start 1 % off the curve said to be on_manifold", "limit")
+def on_manifold(patch, case):
+    distance = LYU.distance_from_manifold
     patch.setattr(
         LYU,
-        "distance_from_trap",
+        "distance_from_manifold",
         lambda task, direction, *given: distance(task, turned(direction), *given),
     )
-    patch.setattr(LYU, "CAUGHT", 2 * PART)
+    patch.setattr(LYU, "ON_MANIFOLD", 2 * PART)

@@ -111,7 +111,7 @@ def sensing():
     return zero_last(lp.MatrixProduct(2), lp.MatrixSensing(sensors, [1.0, 0.4]))()
 
 
-def caught():
+def to_saddle():
     network = lp.FullyConnected((2,))
     init = lp.Init.balanced(network, ONE, 0.5, direction=-ONE.X[0] * ONE.y[0])
     return lp.Problem(network, init, ONE)
@@ -140,7 +140,7 @@ CASES = (
     Case("tiny scale", "OrthTensor", lambda: tensor(3, 1e-8)),
     Case("coupled", "RankOne", balanced(lp.RankOne(2, 2), THREE), lp.GD(0.002), 10_000),
     Case("coupled", "FullyConn", balanced(lp.FullyConnected((2, 2)), THREE), lp.SGD(0.02, 1), 3000),
-    Case("coupled", "caught", caught),
+    Case("coupled", "to saddle", to_saddle),
     Case("coupled", "TwoLayer", orthogonal(OUTPUTS), lp.GD(0.001), 10_000),
     Case("coupled", "1 output", orthogonal(THREE)),
     Case("coupled", "whitened", orthogonal(WHITENED)),

@@ -95,16 +95,18 @@ of_each("d", "the run's duals +1 %", duals)
 
 @mutation("s", "the exact flow stopped 1 % short of its margin", "direction")
 def short(patch, case):
-    settle = case.runs.settle
+    limit_direction = case.runs.limit_direction
     patch.setattr(
         ENGINES,
-        "settle",
-        lambda problem, margin, **options: settle(problem, margin=(1 - PART) * margin, **options),
+        "limit_direction",
+        lambda problem, margin, **options: limit_direction(
+            problem, margin=(1 - PART) * margin, **options
+        ),
     )
 
 
 def of_direction(case, change):
-    """What `settle` found, changed."""
+    """What `limit_direction` found, changed."""
     case.runs.change = lambda kind, found: change(found) if kind == "direction" else found
 
 

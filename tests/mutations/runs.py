@@ -35,7 +35,7 @@ def _key(problem, options):
 
 
 class Runs:
-    """`flow`, `flow_at_times`, `train` and `settle` of `engines`, each call made once.
+    """`flow`, `flow_at_times`, `train` and `limit_direction` of `engines`, each call made once.
 
     `change(kind, run)` is what a mutation makes of a run; kinds are those of `kinds.ABOUT`.
     """
@@ -50,7 +50,7 @@ class Runs:
         patch.setattr(ENGINES, "flow", self.flow)
         patch.setattr(ENGINES, "flow_at_times", self.flow_at_times)
         patch.setattr(ENGINES, "train", self.train)
-        patch.setattr(ENGINES, "settle", self.settle)
+        patch.setattr(ENGINES, "limit_direction", self.limit_direction)
 
     def flow(self, problem, **options):
         kind = SPACES[type(options["space"])]
@@ -63,8 +63,8 @@ class Runs:
         options = {"optimiser": optimiser, "steps": steps}
         return self._made("training", lp.train, problem, options)
 
-    def settle(self, problem, **options):
-        return self._made("direction", lp.settle, problem, options)
+    def limit_direction(self, problem, **options):
+        return self._made("direction", lp.limit_direction, problem, options)
 
     def _made(self, kind, engine, problem, options):
         key = (kind, *_key(problem, options))

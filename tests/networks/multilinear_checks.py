@@ -92,7 +92,7 @@ def flow_conserves_them(network, task, *, scale=0.5, seed=0):
     problem = lp.Problem(network, init, task)
     run = lp.flow(problem, space=lp.ParameterSpace())
     assert run.status is lp.Status.CONVERGED
-    assert run.misfit <= 1e-9
+    assert run.relative_residual <= 1e-9
     values = network.invariants(run.layers)
     largest = max(
         float((layer**2).sum(axis=tuple(range(1, layer.ndim))).max()) for layer in run.layers

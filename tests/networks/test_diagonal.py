@@ -1,7 +1,7 @@
-"""The diagonal network: coefficients, conserved quantities, growth coordinates.
+"""The diagonal network: coefficients, conserved quantities, logarithmic coordinates.
 
-The growth coordinates of depth 2 hold `a + b` and `a − b` by their logarithms; every property is
-checked against the layers themselves.
+The logarithmic coordinates of depth 2 hold `a + b` and `a − b` by their logarithms; every property
+is checked against the layers themselves.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ B = np.array([0.2, 0.5, -1.5, -0.1, 0.4, 0.7])  # coordinate 1 is opposite, coor
 
 
 def growth(scale=None, **log_scale):
-    return NETWORK.growth_coordinates(lp.Init([A, B], scale, **log_scale))
+    return NETWORK.log_chart(lp.Init([A, B], scale, **log_scale))
 
 
 def some_state(seed=0, size=1.0):
@@ -99,27 +99,27 @@ def test_deeper_networks_have_a_mirror_map(depth):
     mirror = network.mirror_map(init)
     assert (mirror.degree, mirror.log_scale) == (depth, init.log_scale)
     np.testing.assert_allclose(mirror.start_coefs(), 0.5**depth * np.prod(layers, 0), rtol=1e-12)
-    assert network.growth_coordinates(init).dimension == N
+    assert network.log_chart(init).dimension == N
     # A quarter of the way to either pole.
-    times = mirror.growth_times()
-    clocks = times.unit * np.stack([-times.t_minus, 0 * times.t_plus, times.t_plus]) / 4
-    at = network.layers_at(init, clocks)
-    np.testing.assert_allclose(network.coef(at), mirror.coefs(clocks), rtol=1e-12)
+    times = mirror.activation_times()
+    xi = times.unit * np.stack([-times.t_minus, 0 * times.t_plus, times.t_plus]) / 4
+    at = network.layers_at(init, xi)
+    np.testing.assert_allclose(network.coef(at), mirror.coefs(xi), rtol=1e-12)
     for found, layer in zip(at, init.layers, strict=True):
         np.testing.assert_allclose(found[1], layer, rtol=1e-13)
 
 
-def test_layers_at_clocks_reproduce_the_coefficients_of_the_mirror_map():
+def test_layers_at_mirror_coordinates_reproduce_the_coefficients_of_the_mirror_map():
     init = lp.Init([A, B], 0.1)
-    clocks = np.random.default_rng(5).standard_normal((4, N))
-    layers = NETWORK.layers_at(init, clocks)
+    xi = np.random.default_rng(5).standard_normal((4, N))
+    layers = NETWORK.layers_at(init, xi)
     mirror = NETWORK.mirror_map(init)
-    np.testing.assert_allclose(NETWORK.coef(layers), mirror.coefs(clocks), rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(NETWORK.coef(layers), mirror.coefs(xi), rtol=1e-12, atol=1e-15)
 
 
 def test_a_scale_whose_coefficients_overflow_is_refused():
     init = lp.Init([A, B], 1e200)
-    for call in (NETWORK.mirror_map, NETWORK.growth_coordinates):
+    for call in (NETWORK.mirror_map, NETWORK.log_chart):
         with pytest.raises(ScaleNotRepresentable, match=r"at scale 1e.200 .*use a scale below"):
             call(init)
 
@@ -131,7 +131,7 @@ def test_prints_and_cannot_be_changed():
         NETWORK.depth = 3
 
 
-# ---------------------------------------------------------------- growth coordinates
+# ---------------------------------------------------------------- logarithmic coordinates
 
 
 def test_growth_starts_at_the_initial_layers():
@@ -172,12 +172,12 @@ def test_growth_gradient_by_finite_differences(scale):
 def test_growth_velocity_is_that_of_the_parameters():
     """`ȧ = ub` and `ḃ = ua`, so `d(a+b)/dt = u(a+b)` and `d(a−b)/dt = −u(a−b)`."""
     state, chart = some_state(), growth(0.5)
-    pull = np.random.default_rng(6).standard_normal(N)
+    neg_grad = np.random.default_rng(6).standard_normal(N)
     step = 1e-6
     a, b = chart.layers(state)
-    moved = chart.layers(state + step * chart.velocity(pull, state))
-    np.testing.assert_allclose((moved[0] - a) / step, pull * b, atol=1e-5)
-    np.testing.assert_allclose((moved[1] - b) / step, pull * a, atol=1e-5)
+    moved = chart.layers(state + step * chart.velocity(neg_grad, state))
+    np.testing.assert_allclose((moved[0] - a) / step, neg_grad * b, atol=1e-5)
+    np.testing.assert_allclose((moved[1] - b) / step, neg_grad * a, atol=1e-5)
 
 
 def test_growth_accepts_many_states_at_once():
@@ -228,7 +228,7 @@ def test_growth_at_large_scale_keeps_small_changes():
 def test_growth_at_large_scale_keeps_a_small_start():
     """`β = ab` with b = 1e-12 a: a difference of squares that agree to twelve digits."""
     a, b = np.array([1.3, -1.3, 0.4]), np.array([1e-12, 3e-13, 0.4 * (1 + 1e-15)])
-    chart = lp.Diagonal(2).growth_coordinates(lp.Init([a, b], log_scale=18.0))
+    chart = lp.Diagonal(2).log_chart(lp.Init([a, b], log_scale=18.0))
     exact = a * b * np.exp(36.0)
     # An exponential of 36, and logarithms of that size.
     np.testing.assert_allclose(chart.coefs(np.zeros(6)), exact, rtol=1e-13)
@@ -245,7 +245,7 @@ def test_growth_of_layers_that_tie_keeps_its_sign():
 
 
 def test_growth_of_layers_both_zero_stays_zero():
-    chart = NETWORK.growth_coordinates(lp.Init([[0.0, 1.0], [0.0, 0.0]], 0.1))
+    chart = NETWORK.log_chart(lp.Init([[0.0, 1.0], [0.0, 0.0]], 0.1))
     state = np.array([5.0, 0.1, -5.0, -0.1])
     assert chart.coefs(state)[0] == 0.0
     signs, logs = chart.signs_and_logs(state)

@@ -86,8 +86,8 @@ def test_zero_must_be_a_critical_point_for_a_map():
     network = General(lambda z: z[0] + z[0] * z[1], block_size=2)
     init = lp.Init([np.ones((2, 2))])
     assert network.mirror_map(init) is None
-    assert network.growth_coordinates(init) is None
-    assert network.growth_times(init) is None
+    assert network.log_chart(init) is None
+    assert network.activation_times(init) is None
     assert network.layers_at(init, np.zeros(2)) is None
     (condition,) = network.assumptions(init)
     assert not condition.holds
@@ -137,8 +137,8 @@ def test_a_start_from_which_nothing_moves_or_nothing_is_known_is_refused():
 
 
 @pytest.mark.slow
-def test_growth_times_are_inverse_eigenvalues():
-    times = General(ZHAO, block_size=3).growth_times(zhao_init(-138.0))
+def test_activation_times_are_inverse_eigenvalues():
+    times = General(ZHAO, block_size=3).activation_times(zhao_init(-138.0))
     np.testing.assert_allclose(times.t_plus, 0.5, rtol=1e-14)
     np.testing.assert_allclose(times.t_minus, 0.5, rtol=1e-14)
     assert times.unit == 138.0
@@ -202,26 +202,26 @@ def test_a_singularity_is_no_bound_and_no_critical_point():
 @pytest.mark.parametrize("log_scale", [-690.0, -138.0, -3.0])
 def test_chart_and_table_describe_one_flow(log_scale):
     network, init = General(ZHAO, block_size=3), zhao_init(log_scale)
-    chart, mirror = network.growth_coordinates(init), network.mirror_map(init)
+    chart, mirror = network.log_chart(init), network.mirror_map(init)
     end = -log_scale / 2 + 0.2
-    pull = np.array([1.0, -0.9, 1.0, -0.9])
+    neg_grad = np.array([1.0, -0.9, 1.0, -0.9])
     found = solve_ivp(
-        lambda t, state: chart.velocity(pull, state),
+        lambda t, state: chart.velocity(neg_grad, state),
         (0, end),
         np.zeros(chart.dimension),
         method="LSODA",
         rtol=1e-10,
         atol=1e-10,
-        jac=lambda t, state: chart.velocity_gradient(pull, state),
+        jac=lambda t, state: chart.velocity_gradient(neg_grad, state),
         t_eval=np.linspace(0, end, 9),
     )
-    clocks = found.t[:, None] * pull
+    xi = found.t[:, None] * neg_grad
     signs, logs = chart.signs_and_logs(found.y.T)
-    exact_signs, exact_logs = mirror.signs_and_logs(clocks)
+    exact_signs, exact_logs = mirror.signs_and_logs(xi)
     assert np.array_equal(signs, exact_signs)
     # A hundred times the integrator's tolerance on states of order −log s.
     np.testing.assert_allclose(logs, exact_logs, rtol=0, atol=1e-8 * (1 - log_scale))
-    (layers,), (table_layers,) = chart.layers(found.y.T), network.layers_at(init, clocks)
+    (layers,), (table_layers,) = chart.layers(found.y.T), network.layers_at(init, xi)
     assert layers.shape == (9, 4, 3)
     moving = table_layers[..., :2]
     np.testing.assert_allclose(
@@ -234,16 +234,17 @@ def test_chart_and_table_describe_one_flow(log_scale):
 
 @pytest.mark.slow
 def test_derivatives_of_the_chart():
-    chart = General(ZHAO, block_size=3).growth_coordinates(zhao_init(-20.0))
-    pull = np.array([1.0, -2.0, 0.5, -1.0])
+    chart = General(ZHAO, block_size=3).log_chart(zhao_init(-20.0))
+    neg_grad = np.array([1.0, -2.0, 0.5, -1.0])
     state = np.random.default_rng(2).uniform(-1, 12, chart.dimension)
     step, each = 1e-6, np.eye(chart.dimension)
     # Central differences: 1e-12 of the third derivative, 1e-10 of the value by rounding.
     columns = [
-        (chart.velocity(pull, state + step * e) - chart.velocity(pull, state - step * e)) / 2e-6
+        (chart.velocity(neg_grad, state + step * e) - chart.velocity(neg_grad, state - step * e))
+        / 2e-6
         for e in each
     ]
-    jacobian = chart.velocity_gradient(pull, state)
+    jacobian = chart.velocity_gradient(neg_grad, state)
     np.testing.assert_allclose(
         jacobian, np.stack(columns, 1), atol=1e-7 * (1 + np.abs(jacobian).max())
     )
@@ -252,12 +253,12 @@ def test_derivatives_of_the_chart():
     np.testing.assert_allclose(
         gradient, np.stack(columns, 1), atol=1e-7 * (1 + np.abs(gradient).max())
     )
-    many = chart.velocity(np.stack([pull, 2 * pull], axis=1), state)
-    np.testing.assert_allclose(many[:, 1], 2 * chart.velocity(pull, state), rtol=1e-14)
+    many = chart.velocity(np.stack([neg_grad, 2 * neg_grad], axis=1), state)
+    np.testing.assert_allclose(many[:, 1], 2 * chart.velocity(neg_grad, state), rtol=1e-14)
     assert chart.log_time_unit == 0.0
     np.testing.assert_array_equal(chart.movable, np.ones(4))
 
 
 def test_components_that_drive_each_other_have_no_chart():
     network = General(lambda z: z[0] * z[1] + z[0] ** 3, block_size=2)
-    assert network.growth_coordinates(lp.Init([np.ones((1, 2))])) is None
+    assert network.log_chart(lp.Init([np.ones((1, 2))])) is None

@@ -1,4 +1,7 @@
-"""Power networks: coefficients, conserved quantities, layers by the clock, growth coordinates."""
+"""Power networks.
+
+Coefficients, conserved quantities, layers by the mirror coordinate, logarithmic coordinates.
+"""
 
 import dataclasses
 import math
@@ -27,7 +30,7 @@ def init_of(kind, scale=None, **log_scale):
 
 
 def chart_of(kind, depth, scale=None, **log_scale):
-    return kind(depth).growth_coordinates(init_of(kind, scale, **log_scale))
+    return kind(depth).log_chart(init_of(kind, scale, **log_scale))
 
 
 def derivatives_of(depth):
@@ -87,18 +90,18 @@ def test_several_outputs_are_refused(kind):
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_a_scale_whose_coefficients_overflow_is_refused(kind, depth):
     init = init_of(kind, 1e200)
-    for call in (kind(depth).mirror_map, kind(depth).growth_coordinates):
+    for call in (kind(depth).mirror_map, kind(depth).log_chart):
         with pytest.raises(ScaleNotRepresentable, match=r"at scale 1e.200 .*use a scale below"):
             call(init)
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
-def test_a_scale_whose_clocks_overflow_is_refused_where_they_have_a_unit(kind):
+def test_a_scale_whose_mirror_coordinates_overflow_is_refused_where_they_have_a_unit(kind):
     init = init_of(kind, log_scale=-2302.6)
     with pytest.raises(ScaleNotRepresentable, match="the times of a network of degree 3 overflow"):
         kind(3).mirror_map(init)
     with pytest.raises(ScaleNotRepresentable, match="the times of a network of degree 3 overflow"):
-        kind(3).growth_coordinates(init)
+        kind(3).log_chart(init)
     assert kind(2).mirror_map(init).log_scale == -2302.6
 
 
@@ -127,28 +130,28 @@ def test_invariants_along_a_flow(depth):
     assert (moved[(U != 0) & (W != 0)] > 1e-6).all()
 
 
-# ---------------------------------------------------------------- along the clock
+# ---------------------------------------------------------------- along the mirror coordinate
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("scale", [1.0, 0.1])
-def test_layers_at_clocks(kind, depth, scale):
+def test_layers_at_mirror_coordinates(kind, depth, scale):
     network, init = kind(depth), init_of(kind, scale)
-    times = network.growth_times(init)
+    times = network.activation_times(init)
     reach = np.minimum(np.minimum(times.t_plus, times.t_minus), 2.0)
     reach = reach if depth == 2 else reach * times.unit
-    clocks = np.linspace(-0.9, 0.9, 5)[:, None] * reach
-    layers = network.layers_at(init, clocks)
-    coefs = network.mirror_map(init).coefs(clocks)
+    xi = np.linspace(-0.9, 0.9, 5)[:, None] * reach
+    layers = network.layers_at(init, xi)
+    coefs = network.mirror_map(init).coefs(xi)
     # Differences of powers: relative to the larger one.
     size = max(np.abs(layer).max() for layer in layers) ** depth
     np.testing.assert_allclose(network.coef(layers), coefs, rtol=1e-12, atol=1e-15 * size)
-    for i, row in enumerate(clocks):
-        for j, clock in enumerate(row):
+    for i, row in enumerate(xi):
+        for j, one_xi in enumerate(row):
             w = 0.0 if kind is Power else W[j]
             oracle = PrecisePower(U[j], w, depth, np.log(scale))
-            for side, value in oracle.values(float(clock)):
+            for side, value in oracle.values(float(one_xi)):
                 found = layers[0 if side > 0 else 1][i, j]
                 # A tenth of the way to the pole is left: rounding is magnified by 10 at most.
                 assert found == pytest.approx(float(value), rel=1e-13)
@@ -157,45 +160,47 @@ def test_layers_at_clocks(kind, depth, scale):
 @pytest.mark.parametrize("kind", NETWORKS)
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_a_flow_is_on_the_curves_of_the_mirror_map(kind, depth):
-    """Whatever the data: the coefficients of a flow are Ψ of its clocks."""
+    """Whatever the data: the coefficients of a flow are Ψ of its mirror coordinates."""
     network, init = kind(depth), init_of(kind, 1.0)
     rng = np.random.default_rng(depth)
     X, y = rng.standard_normal((4, N)) / 2, np.array([1.0, -1.0, 0.5, 2.0])
     start = list(init.layers)
     times = np.linspace(0, 1, 5)
-    layers, clocks = flow(X, y, start, network.coef, derivatives_of(depth), times)
+    layers, xi = flow(X, y, start, network.coef, derivatives_of(depth), times)
     coefs = network.coef(list(layers))
     assert np.abs(coefs[-1] - coefs[0]).max() > 0.1
     # 100 times the integrator's tolerance.
-    found = network.mirror_map(init).coefs(clocks)
+    found = network.mirror_map(init).coefs(xi)
     np.testing.assert_allclose(found, coefs, rtol=1e-10, atol=1e-10)
-    for layer, exact in zip(network.layers_at(init, clocks), layers, strict=True):
+    for layer, exact in zip(network.layers_at(init, xi), layers, strict=True):
         np.testing.assert_allclose(layer, exact, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-def test_growth_times_at_every_scale(depth):
+def test_activation_times_at_every_scale(depth):
     init = init_of(SignedPower, 0.0)
-    times = SignedPower(depth).growth_times(init)
+    times = SignedPower(depth).activation_times(init)
     assert times.unit == math.inf
-    finite = SignedPower(depth).growth_times(init_of(SignedPower, 0.1))
+    finite = SignedPower(depth).activation_times(init_of(SignedPower, 0.1))
     np.testing.assert_array_equal(times.t_plus, finite.t_plus)
     np.testing.assert_array_equal(times.t_minus, finite.t_minus)
     if depth == 2:
         np.testing.assert_array_equal(finite.t_plus, np.where(U == 0, np.inf, 0.5))
         np.testing.assert_array_equal(finite.t_minus, np.where(W == 0, np.inf, 0.5))
-        np.testing.assert_array_equal(Power(2).growth_times(init_of(Power, 0.1)).t_minus, np.inf)
+        np.testing.assert_array_equal(
+            Power(2).activation_times(init_of(Power, 0.1)).t_minus, np.inf
+        )
 
 
 def test_depth_two_from_equal_layers_is_a_hyperbolic_sine():
     """`β = 2α² sinh 4ξ` for `u(0) = w(0) = α` (Woodworth et al.)."""
     init = lp.Init([np.full(3, 0.3), np.full(3, -0.3)])
-    clocks = np.array([-0.4, 1e-9, 0.7])
-    found = SignedPower(2).mirror_map(init).coefs(clocks)
-    np.testing.assert_allclose(found, 2 * 0.09 * np.sinh(4 * clocks), rtol=1e-14)
+    xi = np.array([-0.4, 1e-9, 0.7])
+    found = SignedPower(2).mirror_map(init).coefs(xi)
+    np.testing.assert_allclose(found, 2 * 0.09 * np.sinh(4 * xi), rtol=1e-14)
 
 
-# ---------------------------------------------------------------- growth coordinates
+# ---------------------------------------------------------------- logarithmic coordinates
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
@@ -235,8 +240,10 @@ class TestGrowth:
 
     def test_tiny_scales_are_the_same_shape_shifted(self, kind, depth):
         chart, tiny = chart_of(kind, depth, 1.0), chart_of(kind, depth, log_scale=-150.0)
-        state, pull = charts.some_state(chart), np.linspace(-1, 1, N)
-        np.testing.assert_array_equal(tiny.velocity(pull, state), chart.velocity(pull, state))
+        state, neg_grad = charts.some_state(chart), np.linspace(-1, 1, N)
+        np.testing.assert_array_equal(
+            tiny.velocity(neg_grad, state), chart.velocity(neg_grad, state)
+        )
         assert tiny.log_time_unit == (2 - depth) * -150.0
         signs, logs = chart.signs_and_logs(state)
         tiny_signs, tiny_logs = tiny.signs_and_logs(state)
@@ -259,7 +266,7 @@ def test_growth_at_large_scale_keeps_small_changes(depth):
     u = np.array([1.0, 1.0, 0.7])
     w = np.array([1.0, 1 - 1e-8, 0.7 + 1e-12])
     scale, change = 1e3, 1e-9
-    chart = SignedPower(depth).growth_coordinates(lp.Init([u, w], scale))
+    chart = SignedPower(depth).log_chart(lp.Init([u, w], scale))
     state = np.concatenate([np.full(3, change), np.full(3, -change)])
     exact = [
         sum(c * v**depth * math.exp(c * depth * change) for c, v in ((1, a), (-1, b)))
@@ -271,7 +278,7 @@ def test_growth_at_large_scale_keeps_small_changes(depth):
 
 
 @pytest.mark.parametrize("depth", [3, 4])
-def test_growth_from_dormant_to_visible_at_scale_1e_60(depth):
+def test_growth_from_inactive_to_visible_at_scale_1e_60(depth):
     """A growth of log(1/s) makes the direction itself visible, at a speed that is a float."""
     chart = chart_of(SignedPower, depth, 1e-60)
     grown = np.full(chart.dimension, 60 * np.log(10.0))

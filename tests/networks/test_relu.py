@@ -139,7 +139,7 @@ class TestTraining:
             loss = 0.25 * np.sum((output - problem.task.y) ** 2)
             assert run.losses[-1] == pytest.approx(loss, rel=1e-9)
             gap = np.linalg.norm(output - problem.task.y) / np.linalg.norm(problem.task.y)
-            assert run.misfit == pytest.approx(gap, rel=1e-9)
+            assert run.relative_residual == pytest.approx(gap, rel=1e-9)
             assert run.coefs.shape == (len(run.times), 0)
 
     @pytest.mark.slow
@@ -215,7 +215,7 @@ class TestFlow:
         np.testing.assert_allclose(flows[0].losses, flows[1].losses, rtol=1e-6)
 
     def test_sliding(self):
-        """One neuron between a sample that pulls it in and one that pushes it back out.
+        """One neuron between a sample that moves it in and one that moves it back out.
 
         `x₁ = (1, 0)` with y₁ = −5 and `x₂ = (1, 1)` with y₂ = 1. From w₁ < 0 the second sample
         raises w₁ to 0; there the first holds it, and (w₂, a) go on by themselves.

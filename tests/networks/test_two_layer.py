@@ -94,13 +94,13 @@ def test_gradients_conserve_them(n, width, outputs, seed):
 
 
 def test_no_mirror_map():
-    """Nothing that belongs to networks whose coefficients have their own clocks."""
+    """Nothing that belongs to networks whose coefficients have their separable mirror flow."""
     task, network = lp.Regression(*oracle.data(3, 4, 2, 0)), lp.TwoLayer(5)
     init = lp.Init.orthogonal(network, task, gamma=0.1)
     assert network.mirror_map(init) is None
     assert network.layers_at(init, np.zeros((4, 2))) is None
-    assert network.growth_times(init) is None
-    assert network.growth_coordinates(init) is None
+    assert network.activation_times(init) is None
+    assert network.log_chart(init) is None
     assert not network.affine_at_zero
 
 

@@ -1,4 +1,4 @@
-"""A network without a mirror map or growth coordinates, as a newly added one may be."""
+"""A network without a mirror map or logarithmic coordinates, as a newly added one may be."""
 
 from limitpoint.networks.paired import Paired
 
@@ -9,11 +9,11 @@ class Unmapped(Paired):
     def mirror_map(self, init):
         return None
 
-    def layers_at(self, init, clocks):
+    def layers_at(self, init, xi):
         return None
 
-    def growth_times(self, init):
+    def activation_times(self, init):
         return None
 
-    def growth_coordinates(self, init):
+    def log_chart(self, init):
         return None

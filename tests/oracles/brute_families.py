@@ -8,9 +8,10 @@ coefficient `β_i(z_i)`. For states (p, n) it gives
     parts(state)        coef (n,), its gradient (p, n), rate (p, n), the rate's Jacobian (p, p, n)
     stage_parts(states) coefs (stages, n) and rates (stages, p, n) for states (stages, p, n)
     size                the size of state of which the relative error is wanted, (p, n) or a number
-    own_clocks          whether the rate's Jacobian is diagonal, as the stepper needs it
+    separable          whether the rate's Jacobian is diagonal, as the stepper needs it
     may_rise, may_fall  (n,): whether β_i can go to +∞ and to −∞. One that cannot is kept on a
-                        half-line by the flow, and the data are then fitted as well as that allows.
+                        sign constraint by the flow, and the data are then fitted as well as that
+                        allows.
 
 Which states can be trusted. The product of grown layers forgets `a_j² − a_l² ~ s²`: after a
 coefficient has reached size b, plain layers hold its conserved differences to a relative tolerance
@@ -33,7 +34,7 @@ class Diagonal:
     """`β = v·Π_j √(v²+Δ_j)`, v the layer smallest at the start, turned by the others' sign."""
 
     size = 1.0
-    own_clocks = True
+    separable = True
 
     def __init__(self, layers):
         layers = np.array(layers, dtype=float)
@@ -88,7 +89,7 @@ class Diagonal:
 class DiagonalLayers:
     """`β = Π_j a_j` in plain layers; trusted only as far as the note above says."""
 
-    own_clocks = False
+    separable = False
 
     def __init__(self, layers):
         self.start = np.array(layers, dtype=float)
@@ -120,7 +121,7 @@ class SignedPower:
     """`β = u^L − w^L` for layers (u, w), or `β = u^L` for one layer: `z = log|u|`."""
 
     size = 1.0
-    own_clocks = True
+    separable = True
 
     def __init__(self, layers, depth):
         layers = np.array(layers, dtype=float)
@@ -160,7 +161,7 @@ class Paired:
     """`β = u₊v₊ − u₋v₋`: two diagonal products of depth 2; layers u₊, v₊, u₋, v₋."""
 
     size = 1.0
-    own_clocks = True
+    separable = True
 
     def __init__(self, layers):
         self.pairs = plus, minus = Diagonal(layers[:2]), Diagonal(layers[2:])
@@ -177,7 +178,8 @@ class Paired:
 
     def parts(self, state):
         plus, minus = (pair.parts(state[[k]]) for k, pair in enumerate(self.pairs))
-        # The second runs against its pull; its rate is constant, as at depth 2 all are.
+        # The second runs against its negative gradient; its rate is constant, as at depth 2 all
+        # are.
         gradient, rate = (np.concatenate([plus[k], -minus[k]]) for k in (1, 2))
         return plus[0] - minus[0], gradient, rate, np.zeros((2, *state.shape))
 
@@ -193,7 +195,7 @@ class General:
     p, q = (a ± b)/√2, or what a + b has grown to buries a − b (see the note above).
     """
 
-    own_clocks = False
+    separable = False
 
     def __init__(self, layers, functions):
         self.start = np.array(layers[0], dtype=float).T

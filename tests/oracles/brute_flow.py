@@ -16,8 +16,8 @@ __all__ = ["flow_coefs", "flow_end", "flow_layers", "flow_limit", "general", "li
 RTOL = 1e-11
 # Layers of problems given to this oracle are of order 1 at least at the end.
 ATOL = 1e-14
-# The misfit at which the flow counts as converged, relative to ‖y‖.
-MISFIT = 1e-10
+# The relative residual at which the flow counts as converged, relative to ‖y‖.
+RESIDUAL = 1e-10
 LONGEST_TIME = 1e6
 
 
@@ -33,11 +33,11 @@ def flow_coefs(X, y, layers, times, loss_factor=1.0):
 
 
 def flow_limit(X, y, layers, loss_factor=1.0):
-    """The coefficients when the data are fitted to `MISFIT`."""
+    """The coefficients when the data are fitted to `RESIDUAL`."""
 
     def has_fitted(_, state):
         coef = np.prod(state.reshape(len(layers), -1), axis=0)
-        return np.linalg.norm(y - X @ coef) - MISFIT * np.linalg.norm(y)
+        return np.linalg.norm(y - X @ coef) - RESIDUAL * np.linalg.norm(y)
 
     has_fitted.terminal = True
     solution = _integrate(X, y, layers, LONGEST_TIME, loss_factor, events=has_fitted)
@@ -51,9 +51,9 @@ def _integrate(X, y, layers, t_end, loss_factor, **options):
 
     def velocity(_, state):
         parts = state.reshape(depth, -1)
-        pull = loss_factor * (X.T @ (y - X @ np.prod(parts, axis=0)))
+        neg_grad = loss_factor * (X.T @ (y - X @ np.prod(parts, axis=0)))
         others = [np.prod(np.delete(parts, j, axis=0), axis=0) for j in range(depth)]
-        return (pull * np.stack(others)).ravel()
+        return (neg_grad * np.stack(others)).ravel()
 
     start = np.concatenate([np.asarray(layer, dtype=float) for layer in layers])
     solution = solve_ivp(

@@ -10,7 +10,7 @@ from tests.oracles.brute_families import FAMILIES
 from tests.oracles.brute_stepper import Stepper
 
 # The flow has ended when `‖Xβ − best‖` is this small relative to ‖best‖, ...
-END_MISFIT = 1e-11
+END_RESIDUAL = 1e-11
 # ... or as small as rounding and the corrector's tolerance let it be, relative to `‖|X||β|‖`, ...
 END_ROUNDING = 1e-13
 # ... or as the rounding of the state itself: where β of order 1 is the difference of powers of
@@ -22,7 +22,8 @@ MOST_STEPS = 400_000
 LAST_STEP_RCOND = 1e-10
 # The error of LSODA's steps, relative to the family's size of state.
 RTOL = 1e-11
-# An autonomous flow may restart its clock. It must before a step is lost in the rounding of t.
+# An autonomous flow may restart its mirror coordinate. It must before a step is lost in the
+# rounding of t.
 SMALLEST_STEP = 1e-11
 LAST_TIME = 1e250
 
@@ -40,13 +41,15 @@ def flow_end(family, X, y, layers, loss_factor=1.0):
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
     coordinates = (FAMILIES[family] if isinstance(family, str) else family)(layers)
     best = best_fit(X, y, coordinates.may_rise, coordinates.may_fall)
-    run = _until_fitted if coordinates.own_clocks else _until_fitted_lsoda
+    run = _until_fitted if coordinates.separable else _until_fitted_lsoda
     state, steps = run(coordinates, X, y, best, loss_factor)
     # Long doubles for the coefficients: at large scales they are differences of larger powers.
     coef = coordinates.coef(state)
     _, gradient, rate, _ = coordinates.parts(state.astype(float))
-    misfit = (best - X @ coef).astype(float)
-    return coef.astype(float) + _remainder(X, misfit, np.sum(gradient * rate, axis=0)), steps
+    relative_residual = (best - X @ coef).astype(float)
+    return coef.astype(float) + _remainder(
+        X, relative_residual, np.sum(gradient * rate, axis=0)
+    ), steps
 
 
 def best_fit(X, y, may_rise, may_fall):
@@ -70,20 +73,22 @@ def _until_fitted(coordinates, X, y, best, loss_factor):
 
 
 def _end_of_flow(coordinates, X, best):
-    modulus, wanted = np.abs(X), END_MISFIT * np.linalg.norm(best)
+    modulus, wanted = np.abs(X), END_RESIDUAL * np.linalg.norm(best)
 
     def ended(state):
         coef = coordinates.coef(state)
-        misfit = best - X @ coef
+        relative_residual = best - X @ coef
         reached = wanted + END_ROUNDING * np.linalg.norm(modulus @ np.abs(coef))
-        if np.linalg.norm(misfit) <= reached:
+        if np.linalg.norm(relative_residual) <= reached:
             return True
         _, gradient, rate, _ = coordinates.parts(state.astype(float))
         # Half a digit when the state is stored, as much when β is computed from it.
         rounding = np.finfo(state.dtype).eps * np.sum(np.abs(gradient * state), axis=0)
-        if np.linalg.norm(misfit) > reached + np.linalg.norm(modulus @ rounding):
+        if np.linalg.norm(relative_residual) > reached + np.linalg.norm(modulus @ rounding):
             return False
-        move = _remainder(X, misfit.astype(float), np.sum(gradient * rate, axis=0), rcond=None)
+        move = _remainder(
+            X, relative_residual.astype(float), np.sum(gradient * rate, axis=0), rcond=None
+        )
         return np.all(np.abs(move) <= END_MOVE * np.sum(np.abs(gradient), axis=0))
 
     return ended
@@ -122,7 +127,10 @@ def _until_fitted_lsoda(coordinates, X, y, best, loss_factor):
     raise RuntimeError("the brute-force flow did not fit the data")
 
 
-def _remainder(X, misfit, slope, rcond=LAST_STEP_RCOND):
-    """How far the coefficients still move: `β̇ = slope ⊙ Xᵀ(misfit)` with the slope frozen."""
+def _remainder(X, relative_residual, slope, rcond=LAST_STEP_RCOND):
+    """How far the coefficients still move.
+
+    `β̇ = slope ⊙ Xᵀ(relative_residual)` with the slope frozen.
+    """
     root = np.sqrt(slope)
-    return root * np.linalg.lstsq(X * root, misfit, rcond=rcond)[0]
+    return root * np.linalg.lstsq(X * root, relative_residual, rcond=rcond)[0]

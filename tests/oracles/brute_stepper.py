@@ -11,8 +11,9 @@ NEWTON_TOLERANCE = 1e-12
 # Where columns are nearly dependent, rounding keeps Newton this far from its goal; the flow
 # contracts along such directions.
 NEWTON_NOISE = 1e-9
-# A pull below this share of the largest belongs to a coefficient at equilibrium, not to growth.
-SETTLED = 1e-7
+# A negative gradient below this share of the largest belongs to a coefficient at equilibrium, not
+# to growth.
+DIRECTION_CONVERGED = 1e-7
 # Newton's matrix is exact to this; its iterations make up for the rest.
 SLIGHT = 1e-4
 NEWTON_STEPS = 15
@@ -52,9 +53,9 @@ RADAU = Collocation(STAGES)
 class Stepper:
     """One Radau step after the other for `ż = u·rate(z)`; autonomous, so it has no time.
 
-    A coefficient wakes by a blow-up, `v ~ (T − t)^{−1/(L−2)}`, over which time steps would shrink
-    by `s^{L−2}`, and falls asleep by a power law, over which they would grow as much. Each step
-    therefore runs in the time of the coefficient whose rate changes most, the leader: `dz/dτ =
+    A coefficient activates by a blow-up, `v ~ (T − t)^{−1/(L−2)}`, over which time steps would
+    shrink by `s^{L−2}`, and falls inactive by a power law, over which they would grow as much. Each
+    step therefore runs in the time of the coefficient whose rate changes most, the leader: `dz/dτ =
     u·rate·(leader's rate at the step's start)/(leader's rate)`. Orbits do not depend on that, and
     the leader's course is uniform in it.
 
@@ -63,10 +64,11 @@ class Stepper:
     split evenly between the two sides. S spans 50 orders of magnitude between sleeping and grown
     coefficients; in this form no digit is lost to that.
 
-    States and the way from them to the pulls are long doubles, the rest is not. At the end
-    sleepers fit what is left of y, a 1e-10 part, by pulls that are the differences of numbers of
-    order one: in double precision their rounding errors, times steps of 1e10, would keep Newton
-    from its goal and the steps short. (Where long doubles are doubles it is slower, not wrong.)
+    States and the way from them to the negative gradients are long doubles, the rest is not. At the
+    end sleepers fit what is left of y, a 1e-10 part, by gradients that are the differences of
+    numbers of order one: in double precision their rounding errors, times steps of 1e10, would keep
+    Newton from its goal and the steps short. (Where long doubles are doubles it is slower, not
+    wrong.)
     """
 
     def __init__(self, coordinates, X, y, loss_factor):
@@ -75,8 +77,8 @@ class Stepper:
         self.rows = X.astype(np.longdouble)
         self.turned, self.y = loss_factor * self.rows.T, y.astype(np.longdouble)
         self.gram = loss_factor * (X.T @ X)
-        pull, rate = self._pulls_and_rates(self.state[None])
-        speed = np.abs(pull[0] * rate[0])
+        neg_grad, rate = self._gradients_and_rates(self.state[None])
+        speed = np.abs(neg_grad[0] * rate[0])
         self.size = FIRST_STEP / max(np.max(speed), np.finfo(float).tiny)
         self.curve = None  # the last step's Legendre coefficients, and its size
 
@@ -105,15 +107,17 @@ class Stepper:
         self.size *= min(factor, AFTER_FAILURE if failed else MOST_GROWTH)
 
     def _newton_matrix(self):
-        pull = self._pulls_and_rates(self.state[None])[0][0]
+        neg_grad = self._gradients_and_rates(self.state[None])[0][0]
         _, gradient, rate, bends = self.coordinates.parts(self.state.astype(float))
         bend = np.einsum("kki->ki", bends)
-        growth = np.where(np.abs(pull) > SETTLED * np.max(np.abs(pull)), pull * bend, 0.0)
+        growth = np.where(
+            np.abs(neg_grad) > DIRECTION_CONVERGED * np.max(np.abs(neg_grad)), neg_grad * bend, 0.0
+        )
         leader = np.unravel_index(np.argmax(np.abs(growth)), growth.shape)
         self.leader = (leader, rate[leader]) if growth[leader] != 0 else None
 
         def at_size(size):
-            d = RADAU.values[:, None, None] / size - pull * bend  # (eigenvalues, p, n)
+            d = RADAU.values[:, None, None] / size - neg_grad * bend  # (eigenvalues, p, n)
             slopes = gradient * rate / d
             total = np.sum(slopes, axis=1)
             root = np.sqrt(total)
@@ -122,23 +126,23 @@ class Stepper:
             # Sleepers, whose answer to the others is slight, need no place in the matrix.
             coupling = np.abs(total) * np.diag(self.gram)
             self.stiffness = np.min(coupling, axis=0)
-            awake = np.flatnonzero(np.max(coupling, axis=0) > SLIGHT)
-            root, scale = np.sqrt(total[:, awake]), 1 / np.sqrt(1 + coupling[:, awake])
+            active = np.flatnonzero(np.max(coupling, axis=0) > SLIGHT)
+            root, scale = np.sqrt(total[:, active]), 1 / np.sqrt(1 + coupling[:, active])
             left = root * scale
-            matrix = left[:, :, None] * self.gram[np.ix_(awake, awake)] * left[:, None, :]
-            every = np.arange(awake.size)
+            matrix = left[:, :, None] * self.gram[np.ix_(active, active)] * left[:, None, :]
+            every = np.arange(active.size)
             matrix[:, every, every] += scale**2
             inverse = np.linalg.inv(matrix)
 
             def correction(residual):
                 """δ for residuals (eigenvalues, p, n)."""
                 w = np.sum(gradient * residual / d, axis=1)
-                own = w[:, awake]
-                w[:, awake] = 0.0
-                rhs = scale * own / root - left * (w @ self.gram[:, awake])
+                own = w[:, active]
+                w[:, active] = 0.0
+                rhs = scale * own / root - left * (w @ self.gram[:, active])
                 solved = left * np.einsum("eij,ej->ei", inverse, rhs)
-                w -= total * (solved @ self.gram[awake])
-                w[:, awake] = solved
+                w -= total * (solved @ self.gram[active])
+                w[:, active] = solved
                 delta = rate * (w / safe_total)[:, None] / d
                 if len(rate) == 2:
                     # What is left without the cancellation of `r − rate·Gw`.
@@ -151,7 +155,7 @@ class Stepper:
                 return size, correction
             # The pace adds the dyad (velocity)(pace gradient)ᵀ: the Sherman-Morrison formula.
             steer = bend[leader] / rate[leader]
-            dyad = correction(np.broadcast_to(pull * rate, d.shape))
+            dyad = correction(np.broadcast_to(neg_grad * rate, d.shape))
             share = steer / (1 + steer * dyad[:, *leader])
 
             def paced(residual):
@@ -168,8 +172,8 @@ class Stepper:
         moves = self._guess(size)
         before = np.inf
         for iteration in range(NEWTON_STEPS):
-            pull, rate = self._pulls_and_rates(self.state + moves)
-            velocity = pull[:, None] * rate
+            neg_grad, rate = self._gradients_and_rates(self.state + moves)
+            velocity = neg_grad[:, None] * rate
             weight = 1.0
             if self.leader is not None:
                 (row, column), first = self.leader
@@ -191,11 +195,11 @@ class Stepper:
             before = distance
         return None
 
-    def _pulls_and_rates(self, states):
+    def _gradients_and_rates(self, states):
         """`u` (stages, n) and the rates (stages, p, n): all stages in one call."""
         coefs, rates = self.coordinates.stage_parts(states)
-        pulls = (self.y - coefs @ self.rows.T) @ self.turned.T
-        return pulls.astype(float), rates.astype(float)
+        neg_grads = (self.y - coefs @ self.rows.T) @ self.turned.T
+        return neg_grads.astype(float), rates.astype(float)
 
     def _guess(self, size):
         shape = (STAGES, *self.state.shape)

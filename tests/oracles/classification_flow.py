@@ -1,7 +1,7 @@
 """Gradient flow of a classification in true time, by SciPy alone, from hand-written gradients.
 
 Small margins only: the loss itself is integrated. Every network is given by its coefficients and
-by the product of `∂β/∂layers` with a pull on the coefficients.
+by the product of `∂β/∂layers` with a negative gradient on the coefficients.
 """
 
 import mpmath
@@ -23,19 +23,19 @@ def logistic(margins):
     return np.log1p(np.exp(-margins)).sum(), 1 / (1 + np.exp(margins))
 
 
-def linear(layers, pull):
+def linear(layers, neg_grad):
     """`β = θ`: what any network is, up to its rate, at large scale."""
-    return layers[0], [pull]
+    return layers[0], [neg_grad]
 
 
-def diagonal(layers, pull):
+def diagonal(layers, neg_grad):
     """`β = Π_j a_j`."""
     count = len(layers)
     others = [np.prod([layers[k] for k in range(count) if k != j], axis=0) for j in range(count)]
-    return np.prod(layers, axis=0), [pull * other for other in others]
+    return np.prod(layers, axis=0), [neg_grad * other for other in others]
 
 
-def convolution(layers, pull):
+def convolution(layers, neg_grad):
     """`β_i = Σ Π_l w_l[j_l]` over `Σ j_l ≡ i (mod n)`, term by term."""
     n = len(layers[-1])
     coef, pushes = np.zeros(n), [np.zeros(len(layer)) for layer in layers]
@@ -44,16 +44,16 @@ def convolution(layers, pull):
         factors = [layer[j] for layer, j in zip(layers, place, strict=True)]
         coef[i] += np.prod(factors)
         for k, j in enumerate(place):
-            pushes[k][j] += pull[i] * np.prod(factors[:k] + factors[k + 1 :])
+            pushes[k][j] += neg_grad[i] * np.prod(factors[:k] + factors[k + 1 :])
     return coef, pushes
 
 
-def dense(layers, pull):
+def dense(layers, neg_grad):
     """`β = W₁ ⋯ W_{L−1} w_L`."""
     after = [layers[-1]]
     for matrix in layers[-2::-1]:
         after.insert(0, matrix @ after[0])
-    pushes, before = [], pull
+    pushes, before = [], neg_grad
     for k, matrix in enumerate(layers[:-1]):
         pushes.append(np.outer(before, after[k + 1]))
         before = matrix.T @ before
@@ -92,27 +92,32 @@ def flow(network, loss, X, y, layers, times):
     return coefs, np.log([loss(signed @ coef)[0] for coef in coefs])
 
 
-def dormant_time(depth, size):
-    """The clock at which a coefficient wakes: `½B(½, (L−2)/2) α^(2−L)` of layers α, …, α, 0."""
+def inactive_time(depth, size):
+    """The mirror coordinate at which a coefficient activates.
+
+    `½B(½, (L−2)/2) α^(2−L)` of layers α, …, α, 0.
+    """
     return 0.5 * beta(0.5, (depth - 2) / 2) * size ** (2 - depth)
 
 
-def waking_times(loss, X, y, dormant):
-    """When coefficients wake at vanishing scale, in units of `s^(2−L)`, and the plateaus.
+def activation_moments(loss, X, y, inactive):
+    """When coefficients activate at vanishing scale, in units of `s^(2−L)`, and the plateaus.
 
     Between two of these times the visible ones sit where the loss is least without the others, and
-    the clocks of the others run at constant speed. All are pulled upwards here, and stay visible.
-    Ends when the visible ones separate the data.
+    the mirror coordinates of the others run at constant speed. All are driven upwards here, and
+    stay visible. Ends when the visible ones separate the data.
     """
     signed = y[:, None] * X
-    clocks, visible = np.zeros(X.shape[1]), np.zeros(X.shape[1], dtype=bool)
+    xi, visible = np.zeros(X.shape[1]), np.zeros(X.shape[1], dtype=bool)
     coef, time, times, plateaus = np.zeros(X.shape[1]), 0.0, [], []
     while True:
-        pull = loss(signed @ coef)[1] @ signed
-        asleep = ~visible & (pull > 0)
-        left = np.where(asleep, (dormant - clocks) / np.where(asleep, pull, 1.0), np.inf)
+        neg_grad = loss(signed @ coef)[1] @ signed
+        still_inactive = ~visible & (neg_grad > 0)
+        left = np.where(
+            still_inactive, (inactive - xi) / np.where(still_inactive, neg_grad, 1.0), np.inf
+        )
         time += left.min()
-        clocks += pull * left.min()
+        xi += neg_grad * left.min()
         visible[left.argmin()] = True
         times.append(time)
         found = minimize(

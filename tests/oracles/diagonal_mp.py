@@ -75,7 +75,7 @@ class PreciseDiagonal:
         return (self.side if self.tied else 1) / mp.sqrt(product)
 
     def _integral(self, low, high):
-        """The clock between two τ, in pieces that end where x passes a √Δ_j."""
+        """The mirror coordinate between two τ, in pieces that end where x passes a √Δ_j."""
         if low == high:
             return mpf(0)
         if low > high:
@@ -94,7 +94,7 @@ class PreciseDiagonal:
         return total
 
     def _to_infinity(self, tau):
-        """The clock from τ to the outer end: `∞` at depth 2, else cut where the tail is nothing.
+        """The ξ from τ to the outer end: `∞` at depth 2, else cut where the tail is nothing.
 
         Outside all √Δ_j the integrand falls as `e^{−(L−2)τ}`; a tail that starts where it is
         `10^−(digits+guard+10)` of the first value is dropped.
@@ -115,7 +115,7 @@ class PreciseDiagonal:
     # The map.
 
     @precisely
-    def clock_of_v(self, v):
+    def mirror_of_v(self, v):
         """F(v)."""
         return self._integral(self._tau(self.v0), self._tau(mpf(v)))
 
@@ -123,7 +123,7 @@ class PreciseDiagonal:
     def pole(self, sign):
         """`t⁺ = F(+∞)` for sign 1, `t⁻ = −F(−∞)` for −1; infinite where there is none.
 
-        On a half-line the clock runs to infinity at v = 0.
+        Under a sign constraint the mirror coordinate runs to infinity at v = 0.
         """
         if self.tied:
             if sign != self.side:
@@ -135,36 +135,36 @@ class PreciseDiagonal:
 
     @precisely
     def gap_of_v(self, v, sign=1):
-        """What is left of the clock to the pole, `t⁺ − ξ` or `t⁻ + ξ`, without cancellation."""
+        """What is left of ξ to the pole, `t⁺ − ξ` or `t⁻ + ξ`, without cancellation."""
         if self.tied:
             return abs(self._to_infinity(self._tau(mpf(v)))) if sign == self.side else mp.inf
         tau = self._tau(mpf(v))
         return self._to_infinity(tau) if sign > 0 else self._to_infinity(-tau)
 
     @precisely
-    def v_of_clock(self, clock):
+    def v_of_mirror(self, xi):
         """The inverse of F: Newton in τ, where F is smooth, kept inside a bracket."""
-        clock = mpf(clock)
-        if clock >= self.pole(1) or -clock >= self.pole(-1):
-            raise ValueError("the clock is beyond the pole")
+        xi = mpf(xi)
+        if xi >= self.pole(1) or -xi >= self.pole(-1):
+            raise ValueError("the mirror coordinate is beyond the pole")
         turn = self.side if self.tied else mpf(1)
         low = high = self._tau(self.v0)
         at_low = at_high = mpf(0)
         step = mpf(1)
-        while at_high * turn < clock * turn:
+        while at_high * turn < xi * turn:
             low, at_low = high, at_high
             high = low + step
             at_high = at_low + self._integral(low, high)
             step *= 2
         step = mpf(1)
-        while at_low * turn > clock * turn:
+        while at_low * turn > xi * turn:
             high, at_high = low, at_low
             low = high - step
             at_low = at_high - self._integral(low, high)
             step *= 2
         tau, at = low, at_low
         for _ in range(1000):
-            change = (clock - at) / self._integrand(tau)
+            change = (xi - at) / self._integrand(tau)
             if abs(change) <= mpf(10) ** -(DIGITS + GUARD - 5) * max(1, abs(tau)):
                 return self._v(tau + change)
             new = tau + change
@@ -172,7 +172,7 @@ class PreciseDiagonal:
                 new = (low + high) / 2
             at += self._integral(tau, new)
             tau = new
-            if at * turn < clock * turn:
+            if at * turn < xi * turn:
                 low = tau
             else:
                 high = tau
@@ -196,7 +196,7 @@ class PreciseDiagonal:
             raise ValueError("the coefficient cannot have that sign")
         goal = 2 * mp.log(abs(coef))
 
-        def misfit(w):
+        def relative_residual(w):
             squares = [mp.exp(2 * w) + gap for gap in self.gaps]
             value = 2 * w + sum(mp.log(q) for q in squares) - goal
             return value, 2 + sum(2 * mp.exp(2 * w) / q for q in squares)
@@ -204,21 +204,21 @@ class PreciseDiagonal:
         # log β² is convex in w = log|v|, and v ≤ |β|^{1/L}: Newton comes down monotonically.
         w = mp.log(abs(coef)) / self.depth
         for _ in range(1000):
-            value, slope = misfit(w)
+            value, slope = relative_residual(w)
             w -= value / slope
             if abs(value / slope) <= mpf(10) ** -(DIGITS + GUARD - 5) * max(1, abs(w)):
                 return mp.sign(coef) * mp.exp(w)
         raise RuntimeError("no root of β(v) found")
 
     @precisely
-    def coef(self, clock):
+    def coef(self, xi):
         """Ψ(ξ)."""
-        return self.coef_of_v(self.v_of_clock(clock))
+        return self.coef_of_v(self.v_of_mirror(xi))
 
     @precisely
-    def slope(self, clock):
+    def slope(self, xi):
         """`Ψ' = Σ_l Π_{k≠l} a_k²`."""
-        v = self.v_of_clock(clock)
+        v = self.v_of_mirror(xi)
         squares = [v**2] + [v**2 + gap for gap in self.gaps]
         return sum(
             mp.fprod(q for k, q in enumerate(squares) if k != left_out)
@@ -226,20 +226,20 @@ class PreciseDiagonal:
         )
 
     @precisely
-    def clock_of_coef(self, coef):
+    def mirror_of_coef(self, coef):
         """`Q'(β) = F(v(β))`."""
-        return self.clock_of_v(self.v_of_coef(coef))
+        return self.mirror_of_v(self.v_of_coef(coef))
 
     @precisely
-    def conjugate(self, clock):
+    def conjugate(self, xi):
         """`½v²`, an antiderivative of Ψ: `d(½v²)/dξ = v·dv/dξ = β`."""
-        return self.v_of_clock(clock) ** 2 / 2
+        return self.v_of_mirror(xi) ** 2 / 2
 
     @precisely
     def potential(self, coef):
         """`Q = βξ − ½v²`, with `Q' = ξ` (not shifted to vanish anywhere)."""
         v = self.v_of_coef(coef)
-        return mpf(coef) * self.clock_of_v(v) - v**2 / 2
+        return mpf(coef) * self.mirror_of_v(v) - v**2 / 2
 
 
 # Lemma 4 of Yun, Krishnan and Mobahi (2021): `p' = p^{L−2}q`, `q' = p^{L−1}`, p(0) = 1, q(0) = 0.

@@ -18,7 +18,7 @@ class ExactPath:
 
     times: list
     coefs: list
-    clocks: list
+    mirror: list
     fitted: bool  # Xk = y at the end; else k is a least-squares fit
     unique: bool  # no other coefficients have the same fit and penalty
 
@@ -34,26 +34,29 @@ def exact_saddles(X, y, t_plus, t_minus, max_events=1000):
     gram = [[dot(a, b) for b in columns] for a in columns]
     moments = [dot(a, y) for a in columns]
     k, s, time = [ZERO] * n, [ZERO] * n, ZERO
-    times, coefs, clocks = [time], [k], [s]
+    times, coefs, xi = [time], [k], [s]
     for _ in range(max_events):
         u = slopes(gram, moments, k)
         waits = [wait(s[i], u[i], down[i], up[i]) for i in range(n)]
         if all(w is None for w in waits):
             fitted = residual(X, y, k) == [ZERO] * len(y)
             prove_end(k, s, down, up)
-            return ExactPath(times, coefs, clocks, fitted, is_unique(gram, k, s, down, up))
+            return ExactPath(times, coefs, xi, fitted, is_unique(gram, k, s, down, up))
         delta = min(w for w in waits if w is not None)
         s = [s[i] + delta * u[i] for i in range(n)]
         time += delta
         k = constrained_fit(gram, moments, k, s, down, up)
         times.append(time)
         coefs.append(k)
-        clocks.append(s)
+        xi.append(s)
     raise RuntimeError("too many events")
 
 
 def wait(s, u, down, up):
-    """How long until the clock reaches a wall; None if it never does, or stands at it."""
+    """How long until the mirror coordinate reaches a wall.
+
+    None if it never does, or stands at it.
+    """
     if u > 0:
         return None if s == up else (up - s) / u
     if u < 0:
@@ -103,11 +106,14 @@ def prove_fit(u, k, sides):
 
 
 def prove_end(k, s, down, up):
-    """Duality: every clock within its walls, and at the right one where k is not zero."""
-    for value, clock, low, high in zip(k, s, down, up, strict=True):
-        assert low <= clock <= high
-        assert value <= 0 or clock == high
-        assert value >= 0 or clock == low
+    """Duality.
+
+    Every mirror coordinate within its walls, and at the right one where k is not zero.
+    """
+    for value, xi, low, high in zip(k, s, down, up, strict=True):
+        assert low <= xi <= high
+        assert value <= 0 or xi == high
+        assert value >= 0 or xi == low
 
 
 def is_unique(gram, k, s, down, up):

@@ -10,19 +10,19 @@ from itertools import combinations
 
 
 def exact_path(X, y, t_plus, t_minus, max_events=1000):
-    """Return lists (times, coefs, clocks, ambiguous) of exact rationals, starting at 0."""
+    """Return lists (times, coefs, ξ, ambiguous) of exact rationals, starting at 0."""
     X = [[Fraction(v) for v in row] for row in X]
     y = [Fraction(v) for v in y]
     n = len(X[0])
     t_plus, t_minus = [Fraction(v) for v in t_plus], [Fraction(v) for v in t_minus]
     k, s, time = [Fraction(0)] * n, [Fraction(0)] * n, Fraction(0)
-    times, coefs, clocks, ambiguous = [time], [k], [s], [False]
+    times, coefs, xi, ambiguous = [time], [k], [s], [False]
     for _ in range(max_events):
         u = gradient(X, y, k)
         waits = [wait(s[i], u[i], t_plus[i], t_minus[i]) for i in range(n)]
         waits = [w for w in waits if w is not None]
         if not waits:
-            return times, coefs, clocks, ambiguous
+            return times, coefs, xi, ambiguous
         delta = min(waits)
         s = [s[i] + delta * u[i] for i in range(n)]
         time += delta
@@ -30,13 +30,16 @@ def exact_path(X, y, t_plus, t_minus, max_events=1000):
         k = solutions[0]
         times.append(time)
         coefs.append(k)
-        clocks.append(s)
+        xi.append(s)
         ambiguous.append(len(solutions) > 1)
     raise RuntimeError("too many events")
 
 
 def wait(s, u, plus, minus):
-    """How long until the clock reaches a wall; None if it stands still or leaves a wall outward."""
+    """How long until the mirror coordinate reaches a wall.
+
+    None if it stands still or leaves a wall outward.
+    """
     if u > 0:
         return None if s == plus else (plus - s) / u
     if u < 0:

@@ -2,7 +2,7 @@
 
 `k₁,₂ = 2ab + (a²+b²+c²)c` and `k₃,₄ = a·tanh a − (e^b−1)²`, loss `½‖Xk − y‖²` times a factor. With
 200 digits nothing is lost at a scale of 1e-60: the plain equations are integrated, without
-eigenbases, logarithms or clocks.
+eigenbases, logarithms or mirror coordinates.
 
 One step is seven modified-midpoint sums of 2, 4, … 14 substeps, extrapolated (Gragg, Bulirsch and
 Stoer): order 14.
@@ -49,7 +49,7 @@ def _velocity(X, y, state, factor):
     ]
     velocity = []
     for i in range(4):
-        pull = factor * sum(row[i] * gap for row, gap in zip(X, gaps, strict=True))
+        neg_grad = factor * sum(row[i] * gap for row, gap in zip(X, gaps, strict=True))
         a, b, c = state[3 * i : 3 * i + 3]
         if i < 2:
             gradient = (
@@ -61,7 +61,7 @@ def _velocity(X, y, state, factor):
             t = mp.tanh(a)
             e = mp.exp(b)
             gradient = (t + a * (1 - t * t), -2 * mp.expm1(b) * e, mpf(0))
-        velocity += [pull * part for part in gradient]
+        velocity += [neg_grad * part for part in gradient]
     return velocity
 
 

@@ -93,16 +93,16 @@ class PreciseCurve:
             scale = mp.exp(mpf(float(log_scale)))
             self.start = [scale * mpf(float(x)) for x in direction]
 
-    def states(self, clocks):
-        """φ at these clocks, all of one sign and growing in modulus.
+    def states(self, xi):
+        """φ at these mirror coordinates, all of one sign and growing in modulus.
 
         A step is a quarter of the radius of convergence, judged by the roots of the last
         coefficients, so that what is left out of 40 terms is about 1e-24 of the sum.
         """
         with mp.workdps(DIGITS):
             z, now, found = list(self.start), mpf(0), []
-            for clock in clocks:
-                target = mpf(float(clock))
+            for one_xi in xi:
+                target = mpf(float(one_xi))
                 while now != target:
                     series = self.block.series(z, ORDER)
                     step = self._step(series)

@@ -218,7 +218,7 @@ class Curve:
 
     def __init__(self, block, start, digits):
         self.block, self.digits, self.order = block, digits, 5 * digits // 4
-        self.z, self.clock = list(start), Decimal(0)
+        self.z, self.mirror = list(start), Decimal(0)
 
     def piece(self, side):
         """The series from here, and how far it holds on that side."""
@@ -238,17 +238,17 @@ class Curve:
 
     def go(self, curve, step):
         self.z = [at(series, step) for series in curve]
-        self.clock += step
+        self.mirror += step
 
     def move(self, distance):
         """Go exactly this far."""
-        end = self.clock + distance
-        while self.clock != end:
-            left = end - self.clock
+        end = self.mirror + distance
+        while self.mirror != end:
+            left = end - self.mirror
             _, curve, reach = self.piece(1 if left > 0 else -1)
             if abs(left) <= abs(reach):
                 self.go(curve, left)
-                self.clock = end
+                self.mirror = end
             else:
                 self.go(curve, reach)
 
@@ -272,13 +272,13 @@ def samples(block, start, side, digits, *, largest, pieces, places=(0.7,)):
         for _ in range(pieces):
             values, series, step = curve.piece(side)
             for part in places:
-                clock = float(curve.clock + step * Decimal(part))
-                h = Decimal(clock) - curve.clock
+                xi = float(curve.mirror + step * Decimal(part))
+                h = Decimal(xi) - curve.mirror
                 k = at(values[block.k], h)
                 slope = block.slope([at(values[place], h) for place in block.gradient]).sqrt()
                 size = block.size([at(x, h) for x in series])
                 if abs(h) <= abs(step):
-                    found.append((clock, k, size, slope))
+                    found.append((xi, k, size, slope))
             curve.go(series, step)
             _, k, size, slope = found[-1] if found else (0.0, Decimal(0), Decimal(1), Decimal(1))
             if abs(k) > largest or size * slope < Decimal("1e-12") * abs(k):
@@ -301,15 +301,15 @@ def limit(blocks, starts, X, y, digits=40, most=200):
         for _ in range(most):
             ahead = min(done + stride, Decimal(1))
             goal = [a + ahead * (b - a) for a, b in zip(first, target, strict=True)]
-            kept = [(list(curve.z), curve.clock) for curve in curves]
+            kept = [(list(curve.z), curve.mirror) for curve in curves]
             if _correct(curves, rows, goal, digits):
                 done, stride = ahead, 2 * stride
                 if done == 1:
                     return [float(curve.value_and_slope()[0]) for curve in curves]
             else:
                 stride /= 4
-                for curve, (z, clock) in zip(curves, kept, strict=True):
-                    curve.z, curve.clock = z, clock
+                for curve, (z, xi) in zip(curves, kept, strict=True):
+                    curve.z, curve.mirror = z, xi
         raise ArithmeticError("the oracle has not converged")
 
 

@@ -12,13 +12,13 @@ ATOL = 1e-15
 
 
 def flow(X, y, layers, coef, derivatives, times):
-    """Layers (layers, times, features) and clocks (times, features) at the given times."""
+    """Layers (layers, times, features) and ξ (times, features) at the given times."""
     count, n = len(layers), X.shape[1]
 
     def velocity(_, state):
         now = list(state[:-n].reshape(count, n))
-        pull = X.T @ (y - X @ coef(now))
-        return np.concatenate([*(pull * np.stack(derivatives(now))), pull])
+        neg_grad = X.T @ (y - X @ coef(now))
+        return np.concatenate([*(neg_grad * np.stack(derivatives(now))), neg_grad])
 
     run = solve_ivp(
         velocity,

@@ -33,7 +33,7 @@ def solve_to_many_digits(rows, groups, weights):
             if parameters / t < GAP * mp.fsum(mu):
                 break
             t *= 16
-        xi = _pulls(A, mu)
+        xi = _neg_grads(A, mu)
         rho = [mp.mpf(0)] * len(A[0])
         for g, weight in zip(groups, w, strict=True):
             room = weight**2 - mp.fsum(xi[k] ** 2 for k in g)
@@ -67,7 +67,7 @@ def fourier_rows(rows):
         return turned, groups, weights, lines
 
 
-def _pulls(A, mu):
+def _neg_grads(A, mu):
     return [mp.fsum(a[k] * x for a, x in zip(A, mu, strict=True)) for k in range(len(A[0]))]
 
 
@@ -75,7 +75,7 @@ def _inside(A, groups, w):
     """Equal multipliers of rows of equal size, small enough for all cones."""
     sizes = [max(abs(entry) for entry in row) for row in A]
     mu = [1 / size for size in sizes]
-    xi = _pulls(A, mu)
+    xi = _neg_grads(A, mu)
     worst = max(
         mp.sqrt(mp.fsum(xi[k] ** 2 for k in g)) / weight
         for g, weight in zip(groups, w, strict=True)
@@ -90,7 +90,7 @@ def _centre(A, groups, w, mu, t):
     """
     m = len(A)
     for _ in range(400):
-        xi = _pulls(A, mu)
+        xi = _neg_grads(A, mu)
         gradient = [-t - 1 / x for x in mu]
         hessian = mp.matrix(m, m)
         for i in range(m):
@@ -127,7 +127,7 @@ def is_unique_to_many_digits(rows, groups, weights, solution=None):
     with mp.workdps(DIGITS):
         A = [[mp.mpf(entry) for entry in row] for row in rows]
         size = mp.fsum(mu)
-        xi = _pulls(A, mu)
+        xi = _neg_grads(A, mu)
         used = [g for g in groups if mp.norm([rho[k] for k in g]) > CLEAR * size]
         tight = [a for a in A if mp.fdot(a, rho) - 1 < CLEAR]
         if len(tight) < len(used):

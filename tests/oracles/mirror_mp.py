@@ -18,23 +18,23 @@ class PreciseMap:
             self.a, self.b = scale * mpf(float(a)), scale * mpf(float(b))
             self.delta = abs(self.a**2 - self.b**2)
 
-    def layers(self, clock):
+    def layers(self, xi):
         with mp.workdps(DIGITS):
-            grown = (self.a + self.b) * mp.exp(mpf(float(clock)))
-            shrunk = (self.a - self.b) * mp.exp(-mpf(float(clock)))
+            grown = (self.a + self.b) * mp.exp(mpf(float(xi)))
+            shrunk = (self.a - self.b) * mp.exp(-mpf(float(xi)))
             return (grown + shrunk) / 2, (grown - shrunk) / 2
 
-    def coef(self, clock):
+    def coef(self, xi):
         with mp.workdps(DIGITS):
-            a, b = self.layers(clock)
+            a, b = self.layers(xi)
             return a * b
 
-    def slope(self, clock):
+    def slope(self, xi):
         with mp.workdps(DIGITS):
-            a, b = self.layers(clock)
+            a, b = self.layers(xi)
             return a**2 + b**2
 
-    def clock(self, coef):
+    def mirror_coords(self, coef):
         """`e^{2ξ}` is the positive root z of `(a+b)²z² − 4βz − (a−b)² = 0`."""
         with mp.workdps(DIGITS):
             coef = mpf(coef)
@@ -53,8 +53,8 @@ class PreciseMap:
             bend = mp.sqrt(4 * coef**2 + delta**2) - delta
             return (2 * coef * mp.asinh(2 * coef / delta) - bend) / 4 - centre * coef / 2
 
-    def conjugate(self, clock):
+    def conjugate(self, xi):
         """`max_β (ξβ − Q(β))`, attained at `β = Ψ(ξ)`."""
         with mp.workdps(DIGITS):
-            coef = self.coef(clock)
-            return mpf(float(clock)) * coef - self.potential(coef)
+            coef = self.coef(xi)
+            return mpf(float(xi)) * coef - self.potential(coef)

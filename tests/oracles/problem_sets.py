@@ -22,7 +22,7 @@ def random_problems(
     """Yield `count` problems (X, y, layers, scale); `layers` is (layers, n), scale included.
 
     `y` is `X·truth` for a sparse or a dense truth that the family can represent: where a
-    coefficient is confined to a half-line, the truth is inside it, so that the flow interpolates
+    coefficient is confined to one sign, the truth is inside it, so that the flow interpolates
     at a point with all coefficients inside.
 
     Families: "diagonal" (at most one zero per coefficient, no two layers of equal modulus),
@@ -83,7 +83,7 @@ def _strike_one(rng, layers, where):
 
 
 def _truth(rng, rises, falls, samples):
-    """Coefficients of order one, in the half-lines given; half of the time sparse."""
+    """Coefficients of order one, in the sign constraints given; half of the time sparse."""
     features = rises.size
     truth = rng.standard_normal(features)
     confined = ~(rises & falls)

@@ -28,14 +28,14 @@ __all__ = [
     "rank_one_flow",
     "rank_one_velocity",
     "sparse_data",
-    "trapped_start",
+    "start_on_manifold",
 ]
 
 # Local error per step, relative; SciPy allows nothing below 2.2e-14.
 RTOL = 1e-13
 # A flow has ended when it misses the data by this, relative to the size of what is subtracted. An
 # explicit method at its stability limit leaves some ten times its tolerance, whatever it does.
-MISFIT = 1e-11
+RESIDUAL = 1e-11
 LONGEST = 1e12
 # No flow that the tests ask for needs a tenth of this.
 MOST_EVALUATIONS = 200_000
@@ -54,9 +54,9 @@ def rank_one_velocity(X, y, layers, loss_factor=1.0):
     """Minus the gradient of `loss_factor · ½‖Xβ − y‖²` in every vector."""
     v1 = layers[0]
     overlaps = np.array([u @ v for u, v in _pairs(layers)])
-    pull = loss_factor * (X.T @ (y - X @ (v1 * overlaps.prod())))
-    along = float(v1 @ pull)
-    moved = [overlaps.prod() * pull]
+    neg_grad = loss_factor * (X.T @ (y - X @ (v1 * overlaps.prod())))
+    along = float(v1 @ neg_grad)
+    moved = [overlaps.prod() * neg_grad]
     for k, (u, v) in enumerate(_pairs(layers)):
         rest = along * np.delete(overlaps, k).prod()
         moved += [rest * v, rest * u]
@@ -91,10 +91,10 @@ def dense_coef(layers):
 
 
 def dense_velocity(X, y, layers, loss_factor=1.0):
-    """Minus the gradient: `(W₁⋯W_{k−1})ᵀ pull (W_{k+1}⋯w_L)ᵀ`."""
-    pull = loss_factor * (X.T @ (y - X @ dense_coef(layers)))
-    # What each layer is fed from the left (the pull) and from the right.
-    left = [pull]
+    """Minus the gradient: `(W₁⋯W_{k−1})ᵀ neg_grad (W_{k+1}⋯w_L)ᵀ`."""
+    neg_grad = loss_factor * (X.T @ (y - X @ dense_coef(layers)))
+    # What each layer is fed from the left (the negative gradient) and from the right.
+    left = [neg_grad]
     for matrix in layers[:-1]:
         left.append(matrix.T @ left[-1])
     right = [layers[-1]]
@@ -125,9 +125,9 @@ def coefficient_flow(X, y, start, degree):
     def velocity(parts):
         (coef,) = parts
         size = np.linalg.norm(coef)
-        pull = X.T @ (y - X @ coef)
-        along = (degree - 1) * (coef @ pull) / size**2
-        return [size ** (2 * (degree - 1) / degree) * (pull + along * coef)]
+        neg_grad = X.T @ (y - X @ coef)
+        along = (degree - 1) * (coef @ neg_grad) / size**2
+        return [size ** (2 * (degree - 1) / degree) * (neg_grad + along * coef)]
 
     def speed(parts):
         return float(np.linalg.norm(parts[0]) ** ((degree - 1) / degree))
@@ -160,7 +160,7 @@ def _follow(X, y, layers, velocity, coef_of, speed, times):
     def unfitted(_, state):
         coef = coef_of(split(state))
         missed = np.linalg.norm(reachable.T @ (y - X @ coef))
-        return missed - MISFIT * (np.linalg.norm(y) + span * np.linalg.norm(coef))
+        return missed - RESIDUAL * (np.linalg.norm(y) + span * np.linalg.norm(coef))
 
     unfitted.terminal = True
     start = np.concatenate([np.ravel(layer) for layer in layers])
@@ -239,7 +239,7 @@ def sparse_data(samples, features, informative, seed):
     return X, X @ coef
 
 
-def trapped_start(X, y, degree, size):
+def start_on_manifold(X, y, degree, size):
     """The point z of norm `size` on the curve of balanced starts that end at zero.
 
     Backwards along `ż = Xᵀ(y − ‖z‖^{D−1}Xz)` from zero. Balanced layers of norm ‖z‖ with

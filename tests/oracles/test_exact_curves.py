@@ -33,7 +33,7 @@ def test_deep_curves_are_the_inverse_of_the_quadrature(layers):
         for part in ("1e-9", "0.3", "0.7"):
             xi = low + mpf(part) * (high - low)
             coef, _ = curve.at(xi)
-            assert abs(other.clock_of_coef(coef) - xi) <= TOLERANCE * (high - low)
+            assert abs(other.mirror_of_coef(coef) - xi) <= TOLERANCE * (high - low)
 
 
 @pytest.mark.parametrize(

@@ -25,14 +25,16 @@ RTOL = 1e-13
 ATOL = 1e-14
 # A flow has ended when what can still be fitted is this small, relative to what could be at first.
 # An explicit method at its stability limit leaves some ten times its tolerance, whatever it does.
-MISFIT = 2e-12
+RESIDUAL = 2e-12
 LONGEST = 1e12
 
 
 def velocity(X, Y, first, second, loss_factor=1.0):
     """Minus the gradient of `loss_factor · ½‖XW₁W₂ − Y‖²` in both layers."""
-    pull = loss_factor * (X.T @ (Y - X @ (first @ second)))
-    return np.outer(pull, second) if second.ndim == 1 else pull @ second.T, first.T @ pull
+    neg_grad = loss_factor * (X.T @ (Y - X @ (first @ second)))
+    return np.outer(
+        neg_grad, second
+    ) if second.ndim == 1 else neg_grad @ second.T, first.T @ neg_grad
 
 
 def flow_at(X, Y, first, second, times, loss_factor=1.0):
@@ -50,7 +52,7 @@ def flow_to_the_end(X, Y, first, second, loss_factor=1.0):
     while span < LONGEST:
         found = _solve(X, Y, first, second, span, loss_factor)
         first, second = (layer[-1] for layer in _split(found.y.T, first, second))
-        if np.linalg.norm(X @ (first @ second) - best) <= MISFIT * unit:
+        if np.linalg.norm(X @ (first @ second) - best) <= RESIDUAL * unit:
             return first, second
         span *= 2
     raise AssertionError("the flow did not end")

@@ -62,8 +62,8 @@ def flow(X, Y, first, second, times, loss_factor=1.0):
 
     def velocity(_, state):
         W1, W2 = state[:split].reshape(first.shape), state[split:].reshape(second.shape)
-        pull = loss_factor * X.T @ (Y - X @ (W1 @ W2))
-        return np.concatenate([(pull @ W2.T).ravel(), (W1.T @ pull).ravel()])
+        neg_grad = loss_factor * X.T @ (Y - X @ (W1 @ W2))
+        return np.concatenate([(neg_grad @ W2.T).ravel(), (W1.T @ neg_grad).ravel()])
 
     run = solve_ivp(
         velocity,

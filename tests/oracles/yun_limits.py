@@ -18,8 +18,8 @@ def contract(tensor, vectors):
     return np.einsum(f"z{axes},{','.join(axes)}->z", tensor, *vectors)
 
 
-def pulls(tensor, vectors, u):
-    """`M(u)∘(…, I, …)` for each layer: its velocity when the coefficients are pulled by u."""
+def neg_grads(tensor, vectors, u):
+    """`M(u)∘(…, I, …)` for each layer: its velocity when the coefficients are driven by u."""
     axes = LETTERS[: len(vectors)]
     found = []
     for place, letter in enumerate(axes):
@@ -30,18 +30,18 @@ def pulls(tensor, vectors, u):
     return found
 
 
-def flow_end(tensor, X, y, layers, *, rtol=1e-12, misfit=1e-11, t_end=1e12):
+def flow_end(tensor, X, y, layers, *, rtol=1e-12, relative_residual=1e-11, t_end=1e12):
     """The coefficients and layers at which gradient flow of `½‖Xβ − y‖²` ends."""
     cuts = np.cumsum([len(v) for v in layers])[:-1]
 
     def velocity(_, state):
         vectors = np.split(state, cuts)
         u = X.T @ (y - X @ contract(tensor, vectors))
-        return np.concatenate(pulls(tensor, vectors, u))
+        return np.concatenate(neg_grads(tensor, vectors, u))
 
     def arrived(_, state):
         left = y - X @ contract(tensor, np.split(state, cuts))
-        return float(np.linalg.norm(left)) - misfit * float(np.linalg.norm(y))
+        return float(np.linalg.norm(left)) - relative_residual * float(np.linalg.norm(y))
 
     arrived.terminal = True
     start = np.concatenate(layers)
@@ -97,7 +97,7 @@ def theorem_6(matrix, first, second, y, log_scale, digits=60):
 
 
 def along_theorem_6(matrix, first, second, nu):
-    """The layers after the clock ν, whatever the loss."""
+    """The layers after the mirror coordinate ν, whatever the loss."""
     left, s, rows = np.linalg.svd(matrix, full_matrices=False)
     right = rows.T
     p, q = left.T @ first, right.T @ second

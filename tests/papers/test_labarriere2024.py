@@ -13,13 +13,13 @@ def test_raw_flow_of_two_layers_is_the_hyperbolic_sine() -> None:
     task = Regression(rng.standard_normal((2, 4)), rng.standard_normal(2), 2.0)
     u, v = start = rng.standard_normal((2, 4))
     run = raw_flow(product_slopes, start, task, np.linspace(0, 3, 7))
-    clocks = run.duals @ task.X
-    exact = np.abs(u**2 - v**2) / 2 * np.sinh(2 * clocks + np.log(np.abs((u + v) / (u - v))))
+    xi = run.duals @ task.X
+    exact = np.abs(u**2 - v**2) / 2 * np.sinh(2 * xi + np.log(np.abs((u + v) / (u - v))))
     np.testing.assert_allclose(run.coefs, exact, atol=1e-10)
 
 
 @pytest.mark.parametrize("stiff", [False, True])
-def test_raw_flow_of_a_power_is_rational_in_its_clock(stiff: bool) -> None:
+def test_raw_flow_of_a_power_is_rational_in_its_mirror_coordinate(stiff: bool) -> None:
     # u^{−(L−2)} = u(0)^{−(L−2)} − L(L−2)ξ, labarriere (28).
     task, start = Regression([[1.0, 2.0]], [3.0]), np.array([[0.5, 0.7]])
     run = raw_flow(power_slopes(4), start, task, [0.0, 0.1, 1.0], stiff=stiff)

@@ -95,18 +95,18 @@ class TestNoise:
 class TestStudents:
     @pytest.mark.parametrize("seed", range(6))
     @pytest.mark.parametrize("sign", [1.0, -1.0])
-    def test_the_direction_of_strongest_pull(self, seed, sign):
+    def test_the_direction_of_strongest_gradient(self, seed, sign):
         """Against all directions of a plane; some maxima are on kinks."""
         rng = np.random.default_rng(seed)
         task = lp.Regression(rng.standard_normal((6, 2)), rng.standard_normal(6))
         angles = np.linspace(0, 2 * np.pi, 20_001)
         circle = np.stack([np.cos(angles), np.sin(angles)])
-        pulls = sign * task.y @ np.maximum(task.X @ circle, 0.0)
-        direction, pull = aligned_direction(task, sign)
+        neg_grads = sign * task.y @ np.maximum(task.X @ circle, 0.0)
+        direction, neg_grad = aligned_direction(task, sign)
         assert np.linalg.norm(direction) == pytest.approx(1.0, rel=1e-12)
-        assert pull == pytest.approx(sign * task.y @ np.maximum(task.X @ direction, 0.0))
+        assert neg_grad == pytest.approx(sign * task.y @ np.maximum(task.X @ direction, 0.0))
         # The last step is 1/500 of the first, which is of the order of one.
-        assert pull == pytest.approx(pulls.max(), abs=1e-2 * np.abs(pulls).max())
+        assert neg_grad == pytest.approx(neg_grads.max(), abs=1e-2 * np.abs(neg_grads).max())
 
     def test_one_neuron_fits_one_sample(self):
         """`a·wᵀx = 2` with `|a| = ‖w‖` and w along x = (3, 4): ‖w‖² = 2/5."""

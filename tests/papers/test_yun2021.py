@@ -61,7 +61,7 @@ def test_directions_are_interpolated_in_logarithms() -> None:
         times=np.array([0.0, 1.0]),
         coefs=directions,
         losses=np.zeros(2),
-        misfit=0.0,
+        relative_residual=0.0,
         margins=margins,
     )
     np.testing.assert_allclose(along_margins(run, np.array([10.0]))[0], [0.8, 0.4], rtol=1e-14)

@@ -34,7 +34,7 @@ def test_activation_is_interpolated_in_the_logarithm() -> None:
         times=times,
         coefs=coefs,
         losses=np.zeros(5),
-        misfit=0.0,
+        relative_residual=0.0,
     )
     found, before = activations(run, path)
     np.testing.assert_allclose(found, [4.0], rtol=1e-14)
@@ -50,7 +50,7 @@ def test_a_coefficient_that_never_grows_is_named() -> None:
         times=np.arange(3.0),
         coefs=still,
         losses=np.zeros(3),
-        misfit=0.0,
+        relative_residual=0.0,
     )
     with pytest.raises(RuntimeError, match="coefficient 0 never reached saddle 1"):
         activations(run, path)

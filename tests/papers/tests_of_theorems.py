@@ -14,16 +14,16 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/theory/test_predict.py",
         "tests/theory/test_scale_path.py",
     ),
-    "limitpoint.diagonal_form": (
+    "limitpoint.diagonalisable": (
         "tests/verify/test_verify_tensor.py",
         "tests/theory/theorems/test_yun_limits.py",
     ),
-    "limitpoint.half_lines": (
+    "limitpoint.sign_constrained": (
         "tests/theory/theorems/test_sign_boundary.py",
         "tests/theory/solvers/test_general_limit.py",
         "tests/theory/test_predict.py",
     ),
-    "limitpoint.half_lines_at_zero": (
+    "limitpoint.sign_constrained_at_zero": (
         "tests/theory/solvers/test_general_limit.py",
         "tests/theory/theorems/test_zhao2026.py",
     ),
@@ -33,7 +33,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "limitpoint.null_space_law": ("tests/theory/theorems/test_null_space_law.py",),
     "limitpoint.one_sample": ("tests/theory/theorems/test_one_sample.py",),
-    "limitpoint.own_clocks": ("tests/theory/solvers/test_families.py",),
+    "limitpoint.separable": ("tests/theory/solvers/test_families.py",),
     "limitpoint.rank_one": ("tests/theory/theorems/test_rank_one_any_start.py",),
     "limitpoint.rank_one_at_zero": ("tests/theory/theorems/test_rank_one_any_start.py",),
     "lyu2023.corollary1.1": ("tests/theory/theorems/test_lyu2023.py",),

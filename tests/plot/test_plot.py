@@ -127,7 +127,7 @@ def test_the_time_axis_shows_the_first_move_and_the_end(example):
     assert right > run.times[-1]
 
 
-def test_dormant_coefficients_of_a_tiny_scale_are_visible(tmp_path):
+def test_inactive_coefficients_of_a_tiny_scale_are_visible(tmp_path):
     run = lp.flow(problem_of(lp.examples.zhao_eq7(), log_scale=-2302.6))
     figure = rendered(lp.plot.plot_trajectory(run), tmp_path)
     lowest, _ = figure.axes[1].get_ylim()
@@ -246,7 +246,7 @@ def test_times_that_no_axis_holds_are_left_out(tmp_path):
         times=times,
         coefs=np.array([[0.0], [0.1], *[[1.0]] * 5]),
         losses=np.array([1.0, 0.9, *[0.1] * 5]),
-        misfit=0.1,
+        relative_residual=0.1,
     )
     figure = rendered(lp.plot.plot_trajectory(run), tmp_path)
     assert figure.axes[0].lines[0].get_xdata().tolist() == [1.0, 10.0, 100.0]
@@ -382,8 +382,8 @@ def test_a_saddle_path(tmp_path):
     assert values.get_ylabel() == "coefficient"
     assert losses.get_ylabel() == "loss"
     assert losses.get_yscale() == "log"
-    assert losses.get_xlabel() == "time, in units of the growth time"
-    # β[1] never wakes, and is not drawn.
+    assert losses.get_xlabel() == "time, in units of the activation time"
+    # β[1] never activates, and is not drawn.
     assert legend(values) == ["β[0]", "β[2]", "β[3]"]
     curves = steps_of(values)
     for i in (0, 2, 3):
@@ -397,7 +397,7 @@ def test_a_saddle_path(tmp_path):
     assert [axes.get_title() for axes in bars] == ["at the start", "at saddle 1", "at saddle 2"]
 
 
-def test_bars_are_the_waiting_times_and_the_next_to_wake_is_the_shortest():
+def test_bars_are_the_waiting_times_and_the_next_to_activate_is_the_shortest():
     task = lp.examples.zhao_eq7()
     path = lp.saddle_path(task.X, task.y)
     for stage, axes in enumerate(lp.plot.plot_saddles(path).axes[2:]):
@@ -427,7 +427,7 @@ def test_an_infinite_time_unit_is_not_drawn(tmp_path):
     path = lp.saddles(problem_of(lp.examples.zhao_eq7(), 0.0))
     assert path.time_unit == np.inf
     figure = rendered(lp.plot.plot_saddles(path), tmp_path)
-    assert figure.axes[1].get_xlabel() == "time, in units of the growth time"
+    assert figure.axes[1].get_xlabel() == "time, in units of the activation time"
     assert np.isfinite(figure.axes[1].get_xlim()).all()
 
 
@@ -464,7 +464,7 @@ def test_many_saddles(tmp_path):
     assert all(len(axes.patches) <= 8 for axes in figure.axes[2:])
 
 
-def test_a_tie_colours_every_bar_that_wakes(tmp_path):
+def test_a_tie_colours_every_bar_that_activates(tmp_path):
     path = lp.saddle_path(np.eye(3), [2.0, -2.0, 1.0])
     rendered(lp.plot.plot_saddles(path), tmp_path)
 

@@ -18,7 +18,7 @@ def numbers_of_limit(limit):
         "limit": limit.coef,
         "signs": limit.signs,
         "log moduli": limit.log_abs_coef,
-        "mirror coordinates": limit.clocks,
+        "mirror coordinates": limit.mirror,
         "dual": limit.dual,
         "potential": np.array([limit.potential]),
         "certificate": np.array(list(limit.certificate.residuals.values())),
@@ -40,8 +40,8 @@ def numbers_of_saddle_path(path):
         "coefs": path.coefs,
         "times": path.times,
         "losses": path.losses,
-        "duals": path.sample_duals,
-        "mirror coordinates": path.duals,
+        "duals": path.duals,
+        "mirror coordinates": path.mirrors,
         "objective": np.array([path.objective]),
         "certificate": np.array(list(path.certificate.residuals.values())),
         "status": np.array([float(path.status.ok)]),
@@ -55,7 +55,7 @@ def numbers_of_run(name, run):
         "log moduli": run.log_abs_coefs,
         "times": run.times,
         "losses": run.losses,
-        "relative residual, status": np.array([run.misfit, run.status.ok], dtype=float),
+        "relative residual, status": np.array([run.relative_residual, run.status.ok], dtype=float),
         **{f"layer {i}": layer for i, layer in enumerate(run.layers or ())},
     }
     optional = {"duals": run.duals, "margins": run.margins}

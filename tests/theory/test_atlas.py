@@ -57,12 +57,12 @@ class TestRegistry:
             "labarriere2024.theorem2",
             "varre2023.lemmaC.6",
             "varre2023.lemmaC.8",
-            "limitpoint.diagonal_form",
-            "limitpoint.own_clocks",
+            "limitpoint.diagonalisable",
+            "limitpoint.separable",
             "limitpoint.lazy",
             "limitpoint.one_sample",
-            "limitpoint.half_lines",
-            "limitpoint.half_lines_at_zero",
+            "limitpoint.sign_constrained",
+            "limitpoint.sign_constrained_at_zero",
             "limitpoint.boundary",
             "varre2023.theorem3.2a",
             "varre2023.theorem3.2b",
@@ -98,12 +98,12 @@ class TestChoice:
         assert lp.predict(problem).theorem.id == "labarriere2024.theorem1"
         assert "labarriere2024.theorem2" in applicable(problem)
 
-    def test_tied_layers_are_half_lines(self):
+    def test_tied_layers_are_sign_constraints(self):
         a, b = random_layers(6)
         b[2] = a[2]
         problem = problem_from(a, b)
-        assert lp.predict(problem).theorem.id == "limitpoint.half_lines"
-        assert applicable(problem) == ["limitpoint.half_lines", "limitpoint.boundary"]
+        assert lp.predict(problem).theorem.id == "limitpoint.sign_constrained"
+        assert applicable(problem) == ["limitpoint.sign_constrained", "limitpoint.boundary"]
 
     def test_the_theorems_that_share_a_problem_agree_on_it(self):
         problem = problem_from(np.full(6, 0.7), np.zeros(6))
@@ -124,17 +124,17 @@ class TestChoice:
         for start, theorem in (
             ([equal] * (depth - 1) + [np.zeros(6)], "yun2021.corollary5"),
             (layers, "labarriere2024.theorem1"),
-            (tied, "limitpoint.half_lines"),
+            (tied, "limitpoint.sign_constrained"),
         ):
             limit = lp.predict(problem_from(*start))
             assert limit.theorem.id == theorem
             assert limit.certificate.ok
 
-    def test_other_networks_have_their_own_clocks(self):
+    def test_other_networks_have_their_separable(self):
         network = lp.SignedPower(3)
         init = lp.Init(np.abs(random_layers(6)))
         limit = lp.predict(lp.Problem(network, init, lp.Regression(X, Y)))
-        assert limit.theorem.id == "limitpoint.own_clocks"
+        assert limit.theorem.id == "limitpoint.separable"
         assert limit.certificate.ok
 
     def test_infinite_scale_is_lazy(self):
@@ -195,13 +195,13 @@ class TestConditions:
         for theorem in regressions:
             at_zero = theorem.id in (
                 "zhao2026.corollary4.6",
-                "limitpoint.half_lines_at_zero",
+                "limitpoint.sign_constrained_at_zero",
                 "lyu2023.corollary1.1",
                 "limitpoint.rank_one_at_zero",
                 "varre2023.theorem3.1_at_zero",
                 "yun2021.theorem7",
             )
-            if theorem.id == "limitpoint.diagonal_form":
+            if theorem.id == "limitpoint.diagonalisable":
                 continue  # at every scale
             if theorem.id in ("yun2021.theorem6", "limitpoint.one_sample"):
                 found = condition(problem, theorem.id, "scale below infinity")
@@ -224,28 +224,28 @@ class TestConditions:
     def test_bounded_coefficients_are_named(self):
         a, b = random_layers(6)
         b[[2, 4]] = [a[2], -a[4]]
-        found = condition(problem_from(a, b), "limitpoint.own_clocks", "bounded on one side")
+        found = condition(problem_from(a, b), "limitpoint.separable", "bounded on one side")
         assert not found.holds
         assert found.detail == "bounded: features 2, 4"
 
-    def test_half_lines_report_how_deep_inside_a_fit_can_be(self):
+    def test_sign_constraints_report_how_deep_inside_a_fit_can_be(self):
         """β₁ + 2β₂ = 3: in the deepest point each contributes half of the target."""
         problem = diagonal_problem([[1.0, 2.0]], [3.0], [1.0, 1.0], [1.0, 1.0])
-        found = condition(problem, "limitpoint.half_lines", "half-lines exists")
+        found = condition(problem, "limitpoint.sign_constrained", "sign constraints exists")
         assert found.holds
         # HiGHS solves linear programs to 1e-9 or so.
         assert found.margin == pytest.approx(0.5, rel=1e-7)
         assert found.detail.startswith("2 coefficients never cross their bound")
 
-    def test_half_lines_report_how_far_outside_all_fits_are(self):
+    def test_sign_constraints_report_how_far_outside_all_fits_are(self):
         problem = diagonal_problem([[1.0, 2.0]], [-3.0], [1.0, 1.0], [1.0, 1.0])
-        found = condition(problem, "limitpoint.half_lines", "half-lines exists")
+        found = condition(problem, "limitpoint.sign_constrained", "sign constraints exists")
         assert not found.holds
         assert found.margin == pytest.approx(-0.5, rel=1e-7)
 
     def test_opposite_layers_bound_the_other_side(self):
         problem = diagonal_problem([[1.0, 2.0]], [-3.0], [1.0, -1.0], [-1.0, 1.0])
-        assert condition(problem, "limitpoint.half_lines", "half-lines exists").holds
+        assert condition(problem, "limitpoint.sign_constrained", "sign constraints exists").holds
 
 
 class TestNoTheorem:
@@ -254,9 +254,9 @@ class TestNoTheorem:
     problem = problem_from(*random_layers(6), scale=np.inf)
 
     def test_it_is_refused_with_the_table(self):
-        with pytest.raises(lp.errors.NoTheoremApplies, match="no theorem predicts") as caught:
+        with pytest.raises(lp.errors.NoTheoremApplies, match="no theorem predicts") as on_manifold:
             lp.predict(self.problem)
-        message = str(caught.value)
+        message = str(on_manifold.value)
         for theorem in lp.theorems():
             assert theorem.id in message
         assert "FAILS" in message

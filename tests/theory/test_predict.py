@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.oracles.brute_flow import MISFIT, RTOL, flow_limit
+from tests.oracles.brute_flow import RESIDUAL, RTOL, flow_limit
 from tests.oracles.potential_min import (
     GRADIENT_TOLERANCE,
     minimise_entropy,
@@ -94,10 +94,10 @@ class TestAgainstIndependentSolvers:
         limit = lp.predict(diagonal_problem(X, y, *layers, scale=scale))
         start = [scale * layer for layer in layers]
         found = flow_limit(X, y, start)
-        # The flow stops at a relative misfit, and its layers carry 100 local errors; both are
+        # The flow stops at a relative residual, and its layers carry 100 local errors; both are
         # amplified by the sensitivity of the limit, whose size counts its start as well.
         size = np.linalg.norm(limit.coef) + np.linalg.norm(start[0] * start[1])
-        allowed = (MISFIT + 100 * RTOL) * sensitivity(X, *start, limit.coef) * size
+        allowed = (RESIDUAL + 100 * RTOL) * sensitivity(X, *start, limit.coef) * size
         assert np.linalg.norm(limit.coef - found) <= allowed
 
     @pytest.mark.parametrize("scale", [10.0, 1.0, 0.3, 0.03])
@@ -116,16 +116,16 @@ class TestAgainstIndependentSolvers:
         allowed += limit.certificate.worst * sensitivity(X, a, b, limit.coef) * slopes.max()
         assert np.linalg.norm(found - limit.coef) <= allowed
 
-    def test_clocks_and_dual_satisfy_the_kkt_conditions(self):
+    def test_mirror_coordinates_and_dual_satisfy_the_kkt_conditions(self):
         X, y = gaussian_data(4, 9)
         a, b = random_layers(9)
         limit = lp.predict(diagonal_problem(X, y, a, b))
         delta, start = np.abs(a**2 - b**2), a * b
-        clocks = (np.arcsinh(2 * limit.coef / delta) - np.arcsinh(2 * start / delta)) / 2
-        # Rounding of order 1 numbers, amplified by 1/slope ≤ 1/Δ for the clocks.
+        xi = (np.arcsinh(2 * limit.coef / delta) - np.arcsinh(2 * start / delta)) / 2
+        # Rounding of order 1 numbers, amplified by 1/slope ≤ 1/Δ for the mirror coordinates.
         allowed = 100 * EPS / delta.min()
-        np.testing.assert_allclose(limit.clocks, clocks, rtol=0, atol=allowed)
-        np.testing.assert_allclose(X.T @ limit.dual, limit.clocks, rtol=0, atol=allowed)
+        np.testing.assert_allclose(limit.mirror, xi, rtol=0, atol=allowed)
+        np.testing.assert_allclose(X.T @ limit.dual, limit.mirror, rtol=0, atol=allowed)
 
     def test_the_reported_potential_is_minimal(self):
         X, y = gaussian_data(4, 9)
@@ -153,11 +153,11 @@ class TestVanishingScale:
         # (its feasibility tolerance is 1e-7, but a vertex is solved for exactly).
         np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max())
 
-    def test_clocks_tend_to_the_dual_certificate_logarithmically(self):
+    def test_mirror_coordinates_tend_to_the_dual_certificate_logarithmically(self):
         """`ξ/log(1/s) = ρ + O(1/log(1/s))`: the error halves when the logarithm doubles."""
         _, dual = minimum_l1(self.X, self.y)
         lengths = np.array([100.0, 200.0, 400.0, 800.0, 1600.0])
-        errors = [np.abs(self.limit(-length).clocks / length - dual).max() for length in lengths]
+        errors = [np.abs(self.limit(-length).mirror / length - dual).max() for length in lengths]
         slope = np.polyfit(np.log(lengths), np.log(errors), 1)[0]
         # Corrections are exponentially small in the length: the slope is −1 to rounding of ξ/L.
         assert slope == pytest.approx(-1, abs=1e-6)
@@ -177,7 +177,7 @@ class TestVanishingScale:
         expected, dual = minimum_l1(self.X, self.y)
         off = np.abs(expected) < 1e-9
         found = self.limit(np.log(1e-30))
-        # Dormant coefficients are s^{2(1−ρ)} times e^{2·offset}, and the offset is at most a few.
+        # Inactive coefficients are s^{2(1−ρ)} times e^{2·offset}, and the offset is at most a few.
         largest = (1e-30) ** (2 * (1 - np.abs(dual[off]).max()))
         assert np.abs(found.coef[off]).max() <= np.exp(10) * largest
         assert np.abs(found.coef[~off]).min() > 1e-3 * np.abs(expected).max()
@@ -243,12 +243,12 @@ class TestEdges:
         # Rounding, amplified by the (small) condition number of the three rows.
         np.testing.assert_allclose(limit.coef, expected, rtol=0, atol=1e3 * EPS * np.abs(y).max())
 
-    def test_duplicate_columns_share_one_clock(self):
+    def test_duplicate_columns_share_one_mirror_coordinate(self):
         X, y = gaussian_data(3, 6)
         X = np.hstack([X, X[:, :1]])
         a, b = random_layers(7)
         limit = self.check(X, y, a, b)
-        assert limit.clocks[0] == pytest.approx(limit.clocks[6], rel=1e3 * EPS)
+        assert limit.mirror[0] == pytest.approx(limit.mirror[6], rel=1e3 * EPS)
         assert limit.coef[0] != pytest.approx(limit.coef[6])
 
     def test_duplicate_columns_with_equal_layers_share_their_coefficient(self):
@@ -295,7 +295,7 @@ class TestEdges:
         problem = diagonal_problem(x[None], [y], np.ones(3), np.zeros(3), log_scale=log_scale)
         limit = lp.predict(problem)
         root = bisect_single_sample(x, y, log_scale)
-        # The equation's solution in double precision: clocks of modulus up to 2302.
+        # The equation's solution in double precision: mirror coordinates of modulus up to 2302.
         assert limit.dual[0] == pytest.approx(root, rel=100 * EPS * (1 + abs(log_scale)))
 
     @pytest.mark.parametrize("factor", [1e-6, 1e2])
@@ -311,7 +311,8 @@ class TestEdges:
         X, y = gaussian_data(4, 10)
         X[:, 3] *= 1e6
         limit = lp.predict(diagonal_problem(X, y, *random_layers(10), log_scale=log_scale))
-        # The row space of X is determined to eps · cond(X), and clocks of modulus log(1/s) in it.
+        # The row space of X is determined to eps · cond(X), and mirror coordinates of modulus
+        # log(1/s) in it.
         allowed = 16 * EPS * np.linalg.cond(X) * (1 + abs(log_scale))
         assert limit.certificate.worst <= max(CERTIFIED, allowed)
 
@@ -349,7 +350,7 @@ class TestTiedLayers:
         y = self.X @ [0.7, 0.2, 0.4, 0.1]
         layer = np.array([0.5, 1.0, -0.8, 0.3])
         limit = lp.predict(diagonal_problem(self.X, y, layer, layer))
-        assert limit.theorem.id == "limitpoint.half_lines"
+        assert limit.theorem.id == "limitpoint.sign_constrained"
         assert limit.certificate.ok
         assert (limit.signs > 0).all()
         found = minimise_entropy(self.X, y, layer**2)
@@ -368,7 +369,7 @@ class TestTiedLayers:
         y = self.X @ [0.7, 0.2, 0.4, -5.0]
         a, b = np.ones(4), np.array([1.0, 1.0, 1.0, 0.2])
         limit = lp.predict(diagonal_problem(self.X, y, a, b))
-        assert limit.theorem.id == "limitpoint.half_lines"
+        assert limit.theorem.id == "limitpoint.sign_constrained"
         assert limit.certificate.ok
         assert (limit.coef[:3] > 0).all()
         # All three bound coefficients are positive in the truth, so a fit inside exists.

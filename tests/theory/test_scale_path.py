@@ -111,10 +111,10 @@ class TestRates:
     def test_to_the_limit_of_vanishing_scale(self, depth):
         """`s^L`, where the ℓ1 solution has as many coefficients as there are samples.
 
-        A coefficient outside the support has a clock strictly inside its poles, `|x| < t`, in units
-        `s^{2−L}`: its size is `s^L Ψ₁(x)`. Those of the support solve m equations with m unknowns,
-        so they are off by the same order, whatever their clocks are (`t − O(s^{L−2})`, which moves
-        the duals and, to next order, the x of the others).
+        A coefficient outside the support has a mirror coordinate strictly inside its poles, `|x| <
+        t`, in units `s^{2−L}`: its size is `s^L Ψ₁(x)`. Those of the support solve m equations with
+        m unknowns, so they are off by the same order, whatever their mirror coordinates are (`t −
+        O(s^{L−2})`, which moves the duals and, to next order, the x of the others).
         """
         problem = self.problem(depth)
         scales = np.geomspace(10 ** (-11 / depth), 10 ** (-7 / depth), 6)
@@ -124,7 +124,7 @@ class TestRates:
         distances = np.linalg.norm(path.coefs[:-1] - sparse, axis=1)
         slope, scatter = regressed_exponent(scales, distances)
         # Relative corrections of order s^{L−2}: at depth 3 the first-order term is the scale
-        # itself, up to 5e-3, times growth times of order 1 over distances from the poles.
+        # itself, up to 5e-3, times activation times of order 1 over distances from the poles.
         assert slope == pytest.approx(depth, rel=2e-2)
         assert scatter < 5e-2
         final = lp.predict_path(problem, [1e-8]).coefs[0]
@@ -234,7 +234,7 @@ class TestValue:
 
 
 @pytest.mark.parametrize("depth", [4, 6])
-def test_a_scale_whose_clocks_overflow_is_refused_as_by_a_single_prediction(depth):
+def test_a_scale_whose_mirror_coordinates_overflow_is_refused_as_by_a_single_prediction(depth):
     problem = path_problem(depth, 0)
     with pytest.raises(
         lp.errors.ScaleNotRepresentable, match=f"a network of degree {depth} overflow"

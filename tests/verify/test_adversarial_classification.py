@@ -112,7 +112,10 @@ def test_a_loss_beyond_float64_warns_of_nothing():
 
 @pytest.mark.parametrize("network", [lp.Diagonal(depth=2), lp.FullyConnected(widths=(2,))])
 def test_a_start_far_on_the_wrong_side_is_followed(network):
-    """Its clock is stiff from the first step: the log loss falls by 1e8 in one unit of time."""
+    """Its mirror coordinate is stiff from the first step.
+
+    The log loss falls by 1e8 in one unit of time.
+    """
     run = lp.flow(on_the_wrong_side(network, 1e4))
     assert run.margins[0].min() < -1e7
     assert run.status is lp.Status.SEPARATED

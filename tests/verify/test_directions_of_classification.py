@@ -125,7 +125,7 @@ def test_one_sample_and_a_filter_of_one(label):
     assert slope == pytest.approx(-0.5, abs=SLOPE_TOLERANCE)
 
 
-SETTLED = {"diagonal": (0, 1, 3, 4), "convolutional": (0, 1, 2, 3)}
+DIRECTION_CONVERGED = {"diagonal": (0, 1, 3, 4), "convolutional": (0, 1, 2, 3)}
 DEEP = {"diagonal": lp.Diagonal(depth=3), "convolutional": lp.Convolutional((5, 5, 5))}
 
 
@@ -139,7 +139,9 @@ def deep_flow(name, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "seed"), [(n, s) for n in SETTLED for s in SETTLED[n]])
+@pytest.mark.parametrize(
+    ("name", "seed"), [(n, s) for n in DIRECTION_CONVERGED for s in DIRECTION_CONVERGED[n]]
+)
 def test_spread_of_three_layers(name, seed):
     """The flow ends at a stationary point: the conditions hold to better than 1e-4."""
     problem, direction, turned = deep_flow(name, seed)

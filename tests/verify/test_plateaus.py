@@ -38,18 +38,18 @@ def saddle_checks(verdict):
 
 def disagreements(plateaus):
     return [
-        (p.number, p.value_error / p.value_tolerance, p.clock_error / p.clock_tolerance)
+        (p.number, p.value_error / p.value_tolerance, p.mirror_error / p.mirror_tolerance)
         for p in plateaus
         if not (
             p.value_error <= p.value_tolerance
-            and p.clock_error <= p.clock_tolerance
+            and p.mirror_error <= p.mirror_tolerance
             and p.same_support
         )
     ]
 
 
 def spread_problem(network, m, n, seed, scale):
-    """Layers whose entries differ by three orders of magnitude, and growth times by many more."""
+    """Layers whose entries differ by three orders of magnitude, activation times by many more."""
     rng = np.random.default_rng(seed)
     task = lp.Regression(rng.standard_normal((m, n)), rng.standard_normal(m))
     shapes = network.layer_shapes(task)
@@ -61,13 +61,13 @@ class TestAgreement:
     @pytest.mark.parametrize(
         ("network", "m", "n", "seed", "scale"),
         [
-            # Clocks of 1e4 and more, which no flow holds to 1e-8.
+            # Mirror coordinates of 1e4 and more, which no flow holds to 1e-8.
             (lp.Diagonal(6), 2, 2, 3, 0.03),
             (lp.SignedPower(4), 2, 3, 2, 1e-4),
-            # Values that the flow in sample space holds as well as it does the clocks.
+            # Values that the flow in sample space holds as well as it does the mirror coordinates.
             (lp.Power(5), 3, 3, 0, 0.5),
             (lp.SignedPower(5), 3, 4, 0, 0.7),
-            # A coefficient that leaves against a pull much weaker than its own.
+            # A coefficient that leaves against a negative gradient much weaker than its own.
             (lp.SignedPower(5), 3, 4, 3, 0.7),
         ],
     )
@@ -77,14 +77,14 @@ class TestAgreement:
         assert disagreements(plateaus) == []
 
     def test_spread_starts_at_wrong_times_disagree(self):
-        """One per cent of the times is one of the clocks too, however long these are."""
+        """One per cent of the times is one of ξ too, however long these are."""
         problem = spread_problem(lp.Diagonal(6), 2, 2, 3, 0.03)
         path = lp.saddles(problem)
         late = dataclasses.replace(path, times=1.01 * path.times)
         assert disagreements(compare_plateaus(problem, path_of=lambda problem: late)[0])
 
     @pytest.mark.parametrize("depth", [2, 4])
-    def test_coefficients_that_never_move_have_no_clock_to_compare(self, depth):
+    def test_coefficients_that_never_move_have_no_mirror_coordinate_to_compare(self, depth):
         """The dual is integrated where it moves something; y is out of reach without feature 2."""
         X = np.array([[1.0, 0.2, 3.0], [0.3, 1.0, -2.0], [-0.2, 0.4, 5.0]])
         task = lp.Regression(X, [1.0, 0.5, 1.0])
@@ -100,9 +100,9 @@ class TestAgreement:
     def test_verdicts_at_tiny_scales_include_the_saddles_and_pass(self, seed):
         problem = gaussian_problem(4, 10, 100 + seed, dense=True, log_scale=LOG_1E_MINUS_1000)
         verdict = lp.verify(problem)
-        value, clock, order = saddle_checks(verdict)
+        value, xi, order = saddle_checks(verdict)
         assert value.name.endswith(": value")
-        assert clock.name.endswith(": clocks")
+        assert xi.name.endswith(": mirror coordinates")
         assert order.name == "saddles: in another order"
         assert (order.measured, order.tolerance) == (0.0, 0.0)
         assert failing(verdict) == []
@@ -117,8 +117,8 @@ class TestAgreement:
             (5, 12, 58, -60.0),
         ],
     )
-    def test_a_sleeper_that_was_pulled_harder_at_an_earlier_saddle(self, m, n, seed, log_scale):
-        """Its clock is off by earlier lags times earlier pulls, not times the present one."""
+    def test_a_sleeper_that_was_driven_harder_at_an_earlier_saddle(self, m, n, seed, log_scale):
+        """Its ξ is off by earlier delays times earlier gradients, not times the present one."""
         problem = gaussian_problem(m, n, seed, dense=True, log_scale=log_scale)
         plateaus, _ = compare_plateaus(problem)
         assert disagreements(plateaus) == []
@@ -149,7 +149,7 @@ class TestAgreement:
 
 class TestUnresolved:
     def test_notes_count_the_plateaus_that_are_too_short(self):
-        """At scale 1e-3 no plateau is flat to `RESOLVED`: dormant ones are about 1e-6 of it."""
+        """At scale 1e-3 no plateau is flat to `RESOLVED`: inactive ones are about 1e-6 of it."""
         problem = gaussian_problem(4, 10, 100, dense=True, scale=1e-3)
         plateaus, unresolved = compare_plateaus(problem)
         assert plateaus == ()
@@ -249,15 +249,18 @@ class TestDisagreement:
         assert "saddle 2: value" in failing(lp.verify(problem))
 
     def test_times_off_by_a_percent(self, monkeypatch, problem):
-        """The clocks, in units of h, run at the pull: 1 % of a time of order one is 1e-2."""
+        """The mirror coordinates, in units of h, run at the negative gradient.
+
+        1 % of a time of order one is 1e-2.
+        """
         self.follow_wrongly(monkeypatch, lambda path: {"times": 1.01 * path.times})
         found = failing(lp.verify(problem))
-        assert any(": clocks" in name for name in found)
+        assert any(": mirror coordinates" in name for name in found)
 
     def test_a_time_unit_off_by_a_percent(self, monkeypatch, problem):
         self.follow_wrongly(monkeypatch, lambda path: {"time_unit": 0.99 * path.time_unit})
         found = failing(lp.verify(problem))
-        assert any(": clocks" in name for name in found)
+        assert any(": mirror coordinates" in name for name in found)
 
     def test_saddles_in_another_order(self, monkeypatch, problem):
         def exchanged(path):

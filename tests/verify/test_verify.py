@@ -69,7 +69,8 @@ class TestPasses:
         ("scale", "rate", "steps"),
         [
             # Stable below 2 over the curvature, ‖X‖²(s²(a² + b²) + 2|β|), ‖X‖² of order 30; long
-            # enough for the slowest coefficient to grow from the scale: log(1/s) over its pull.
+            # enough for the slowest coefficient to grow from the scale: log(1/s) over its negative
+            # gradient.
             (30.0, 5e-6, 100_000),
             (1.0, 1e-3, 50_000),
             (1e-2, 5e-3, 200_000),
@@ -83,7 +84,10 @@ class TestPasses:
         assert verdict.training.steps[-1] == steps
 
     def test_with_training_from_1e_minus_30_where_nothing_turns_back(self):
-        """A sparse truth: the one coefficient that wakes stays awake (see the test of failure)."""
+        """A sparse truth.
+
+        The one coefficient that activates stays active (see the test of failure).
+        """
         problem = gaussian_problem(4, 10, scale=1e-30)
         verdict = lp.verify(problem, training=lp.GD(5e-3), steps=200_000)
         assert failing(verdict) == []
@@ -169,20 +173,20 @@ class TestFails:
         verdict = lp.verify(problem, training=lp.GD(1e-3), steps=10)
         assert verdict.outcome is lp.Outcome.INCONCLUSIVE
         assert not verdict.passed
-        assert failing(verdict) == ["training: misfit"]
+        assert failing(verdict) == ["training: relative residual"]
         assert "open" in repr(verdict)
         assert "reached end" in repr(verdict)
 
     def test_training_whose_invariants_are_lost_to_rounding(self):
-        """Once awake, layers of 1e-30 agree to all 53 bits and `a² − b² = 1e-60` is forgotten.
+        """Once active, layers of 1e-30 agree to all 53 bits and `a² − b² = 1e-60` is forgotten.
 
         A coefficient that has to return to zero then does so too early, whatever the step.
         """
         problem = gaussian_problem(4, 10, dense=True, scale=1e-30)
         verdict = lp.verify(problem, training=lp.GD(5e-3), steps=200_000)
         assert failing(verdict) == ["training: distance"]
-        awake = np.abs(verdict.training.coef) > 0.1
-        a, b = (np.abs(layer[-1][awake]) for layer in verdict.training.layers)
+        active = np.abs(verdict.training.coef) > 0.1
+        a, b = (np.abs(layer[-1][active]) for layer in verdict.training.layers)
         np.testing.assert_array_equal(a, b)
 
     def test_training_that_diverged(self, problem):
@@ -197,7 +201,10 @@ class TestFails:
         monkeypatch.setattr(ENGINES, "flow", stopped)
         verdict = lp.verify(problem)
         assert verdict.outcome is lp.Outcome.INCONCLUSIVE
-        assert set(failing(verdict)) == {"sample flow: misfit", "logarithmic flow: misfit"}
+        assert set(failing(verdict)) == {
+            "sample flow: relative residual",
+            "logarithmic flow: relative residual",
+        }
         assert "their flow did not arrive (reached end)" in verdict.missing[0]
 
     def test_a_bound_that_is_broken(self, monkeypatch, problem):

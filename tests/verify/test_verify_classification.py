@@ -80,7 +80,7 @@ def test_a_wrong_exponent_is_told(monkeypatch):
 
 
 def spread_problem(seed, network, shape):
-    """A start and data on which directions settle as late as at margins of 10^1000."""
+    """A start and data on which directions converge as late as at margins of 10^1000."""
     rng = np.random.default_rng(seed)
     task = lp.Classification(rng.standard_normal(shape), np.sign(rng.standard_normal(shape[0])))
     sizes = network.layer_shapes(task)

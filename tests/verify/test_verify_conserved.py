@@ -12,7 +12,7 @@ OPPOSITE = ([-0.5, -1.0], [0.4, 0.5])
 
 
 def flow_at_rest():
-    """A classification whose every coefficient is pulled to the sign that it cannot have."""
+    """A classification whose every coefficient is driven to the sign that it cannot have."""
     task = lp.Classification([[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0])
     problem = lp.Problem(lp.SignedPower(3), lp.Init(OPPOSITE, 0.67), task)
     return problem, lp.flow(problem, space=lp.NormalisedTime(margin=1e8))

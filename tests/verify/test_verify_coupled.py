@@ -80,14 +80,14 @@ def test_even_one_moved_by_a_millionth(network):
 
 
 @NETWORKS
-def test_the_trap_passes(network):
+def test_the_stable_manifold_passes(network):
     task = lp.Regression(X[:2], Y[:2])
-    z = oracle.trapped_start(task.X, task.y, network.degree, 1.0)
+    z = oracle.start_on_manifold(task.X, task.y, network.degree, 1.0)
     init = lp.Init.balanced(network, task, float(np.linalg.norm(z)), direction=z)
     verdict = lp.verify(lp.Problem(network, init, task))
     assert verdict.limit.status is lp.Status.SADDLE
     assert verdict.passed, verdict
-    assert "caught by the saddle" in " ".join(verdict.notes)
+    assert "on the stable manifold of the saddle" in " ".join(verdict.notes)
 
 
 @NETWORKS

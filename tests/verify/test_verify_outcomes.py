@@ -109,8 +109,8 @@ class TestChain:
 
         monkeypatch.setattr(ENGINES, "flow", flow)
         found = failing(lp.verify(self.problem))
-        # A run that misses the data is not excused by its misfit.
-        assert "logarithmic flow: misfit" in found
+        # A run that misses the data is not excused by its relative residual.
+        assert "logarithmic flow: relative residual" in found
         assert any(name.endswith("distance from the parameter flow") for name in found)
 
     def test_parameters_off_by_a_percent(self, monkeypatch):

@@ -51,7 +51,7 @@ def test_reductions(make, theorem, depth, scale):
 def test_other_starts():
     network, task = orthogonal(3, rank=6)  # β does not determine the products
     verdict = lp.verify(lp.Problem(network, lp.Init.random(network, task, 0.5, seed=1), task))
-    assert verdict.limit.theorem.id == "limitpoint.diagonal_form"
+    assert verdict.limit.theorem.id == "limitpoint.diagonalisable"
     assert verdict.passed
 
 
@@ -87,7 +87,7 @@ def test_sensitivity_is_a_derivative(make):
         for sign in (1.0, -1.0)
     ]
     moved = (sides[0] - sides[1]) / 2
-    expected = scales._gain(limit.coef) @ (scales.gauge.basis.T @ step)
+    expected = scales._gain(limit.coef) @ (scales.measure.basis.T @ step)
     # Central differences: the third order of 1e-5, and limits known to 1e-11 or so.
     np.testing.assert_allclose(moved, expected, rtol=0, atol=1e-9)
 
@@ -109,7 +109,7 @@ def test_sensitivity_of_one_sample_is_a_derivative(network, scale):
         for sign in (1.0, -1.0)
     ]
     moved = (sides[0] - sides[1]) / 2
-    expected = scales._gain(limit.coef) @ (scales.gauge.basis.T @ [step])
+    expected = scales._gain(limit.coef) @ (scales.measure.basis.T @ [step])
     np.testing.assert_allclose(moved, expected, rtol=0, atol=1e-9)
     # And the flow's end is within what it explains.
     space = lp.ParameterSpace()

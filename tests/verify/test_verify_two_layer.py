@@ -281,13 +281,15 @@ class TestFails:
         short = lp.flow(problem, t_end=0.5)
         monkeypatch.setattr(module, "flow", lambda problem, space: short)
         verdict = lp.verify(problem)
-        assert {"sample flow: misfit", "parameter flow: misfit"} <= failed(verdict)
+        assert {"sample flow: relative residual", "parameter flow: relative residual"} <= failed(
+            verdict
+        )
         assert "their flow did not arrive" in verdict.missing[0]
 
     def test_training_that_is_not_finished(self):
         problem = orthogonal(*oracle.data(3, 4, 2, 0), 5, gamma=0.1)
         verdict = lp.verify(problem, training=lp.GD(1e-3), steps=10)
-        assert "training: misfit" in failed(verdict)
+        assert "training: relative residual" in failed(verdict)
 
 
 class TestErrors:

@@ -19,14 +19,14 @@ from limitpoint.dynamics import (
     ParameterSpace,
     Spectrum,
     flow,
-    settle,
+    limit_direction,
     spectrum,
     train,
     train_many,
 )
 from limitpoint.errors import LimitpointError, NoTheoremApplies
 from limitpoint.init import Init
-from limitpoint.networks import Diagonal, growth_times
+from limitpoint.networks import Diagonal, activation_times
 from limitpoint.problem import Problem
 from limitpoint.tasks import Classification
 from limitpoint.theory import (
@@ -139,15 +139,19 @@ def flow_command(
     save(plot_, lambda: plot.plot_trajectory(trajectory, bound=curve))
 
 
-@app.command("settle")
+@app.command("direction")
 @on_a_problem()
-def settle_command(
+def direction_command(
     problem: Problem, log_margin: LogMargin = None, json_: Json = False, plot_: Plot = None
 ) -> None:
     """Follow the direction of a classification's flow to its end, beyond all margins."""
-    found = settle(problem) if log_margin is None else settle(problem, log_margin=log_margin)
+    found = (
+        limit_direction(problem)
+        if log_margin is None
+        else limit_direction(problem, log_margin=log_margin)
+    )
     show(found, json_)
-    save(plot_, lambda: plot.plot_settling(found))
+    save(plot_, lambda: plot.plot_limit_direction(found))
 
 
 def _check_bound(problem: Problem, path: Path | None) -> None:
@@ -341,14 +345,14 @@ def scales_command(
     save(plot_, lambda: plot.plot_path(path))
 
 
-@app.command("growth")
+@app.command("activation")
 @on_a_problem(default_scale=0.0)
-def growth_command(problem: Problem, json_: Json = False) -> None:
-    """Print how long every coefficient stays dormant as the initialisation vanishes.
+def activation_command(problem: Problem, json_: Json = False) -> None:
+    """Print how long every coefficient stays inactive as the initialisation vanishes.
 
     The scale (0 by default here) only sets the unit of time.
     """
-    show(growth_times(problem.network, problem.init), json_)
+    show(activation_times(problem.network, problem.init), json_)
     if not json_:
         degree = problem.network.degree
         console.print("The unit is", "log(1/s)." if degree == 2 else f"s^{2 - degree}.")

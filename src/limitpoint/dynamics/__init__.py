@@ -3,7 +3,7 @@
 from limitpoint.dynamics.analysis.invariants import Drift, drift
 from limitpoint.dynamics.analysis.null_space import null_space_drift
 from limitpoint.dynamics.analysis.spectrum import Spectrum, spectrum
-from limitpoint.dynamics.classification.limit_direction import Settling, settle
+from limitpoint.dynamics.classification.limit_direction import LimitDirection, limit_direction
 from limitpoint.dynamics.coordinates import (
     LogCoordinates,
     NormalisedTime,
@@ -11,7 +11,7 @@ from limitpoint.dynamics.coordinates import (
     SampleSpace,
 )
 from limitpoint.dynamics.flow import flow
-from limitpoint.dynamics.relative_residual import FitGauge
+from limitpoint.dynamics.relative_residual import RelativeResidual
 from limitpoint.dynamics.sde import Diffusion, Paths, simulate
 from limitpoint.dynamics.training.label_noise import LabelNoise, LabelNoiseModel
 from limitpoint.dynamics.training.optimisers import GD, SGD, Optimiser
@@ -27,9 +27,9 @@ __all__ = [
     "Diffusion",
     "Distance",
     "Drift",
-    "FitGauge",
     "LabelNoise",
     "LabelNoiseModel",
+    "LimitDirection",
     "LogCoordinates",
     "NoiseTerm",
     "NormalisedTime",
@@ -37,8 +37,8 @@ __all__ = [
     "ParameterSpace",
     "Paths",
     "Probe",
+    "RelativeResidual",
     "SampleSpace",
-    "Settling",
     "Spectrum",
     "StartTerm",
     "Sweep",
@@ -46,8 +46,8 @@ __all__ = [
     "as_trajectory",
     "drift",
     "flow",
+    "limit_direction",
     "null_space_drift",
-    "settle",
     "simulate",
     "spectrum",
     "train",

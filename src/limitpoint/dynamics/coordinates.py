@@ -24,8 +24,8 @@ __all__ = [
 # Local error per step, relative. The end point corrects itself (the root is unique), so this
 # governs the times of events along the way.
 RTOL = 1e-10
-# A flow that was given no end stops when its misfit, relative, has fallen to this.
-MISFIT_TOLERANCE = 1e-10
+# A flow that was given no end stops when its relative residual, relative, has fallen to this.
+RESIDUAL_TOLERANCE = 1e-10
 MAX_STEPS = 200_000
 # A flow of a classification that was given no end stops at this margin, a loss of e^−1000000. Its
 # direction is then about as far from its limit as the inverse, or the root of that.
@@ -42,24 +42,24 @@ LARGEST_MARGIN = 1e12
 class SampleSpace:
     """Integrate `dν/dt = loss_factor (y − XΨ(Xᵀν))`: m numbers.
 
-    Needs a mirror map whose clocks float64 resolves: any scale for two layers, `scale^(2−L)` up to
-    100 for deeper networks. Rank-one networks, and balanced dense ones, have a map of all
-    coefficients together, `dν/dt = loss_factor Ξ (y − Xβ)`, `β = Ξ(z(0) + Xᵀν)`, at any scale.
-    `TwoLayer` networks are integrated in the directions that move: as many as X has rank on the
-    side of the features, that and the number of outputs at most on the side of the neurons.
+    Needs a mirror map whose mirror coordinates float64 resolves: any scale for two layers,
+    `scale^(2−L)` up to 100 for deeper networks. Rank-one networks, and balanced dense ones, have a
+    map of all coefficients together, `dν/dt = loss_factor Ξ (y − Xβ)`, `β = Ξ(z(0) + Xᵀν)`, at any
+    scale. `TwoLayer` networks are integrated in the directions that move: as many as X has rank on
+    the side of the features, that and the number of outputs at most on the side of the neurons.
 
     Parameters
     ----------
     rtol
         Local error per step, relative: at least 1e-13, which is what the integrators can do.
-    misfit_tolerance
-        Stop when the relative misfit has fallen to this, unless an end is given.
+    residual_tolerance
+        Stop when the relative residual has fallen to this, unless an end is given.
     max_steps
         Stop after so many steps of the integrator.
     """
 
     rtol: float = RTOL
-    misfit_tolerance: float = MISFIT_TOLERANCE
+    residual_tolerance: float = RESIDUAL_TOLERANCE
     max_steps: int = MAX_STEPS
 
     def __post_init__(self) -> None:
@@ -79,7 +79,7 @@ class ParameterSpace:
     """
 
     rtol: float = RTOL
-    misfit_tolerance: float = MISFIT_TOLERANCE
+    residual_tolerance: float = RESIDUAL_TOLERANCE
     max_steps: int = MAX_STEPS
 
     def __post_init__(self) -> None:
@@ -98,7 +98,7 @@ class LogCoordinates:
     """
 
     rtol: float = RTOL
-    misfit_tolerance: float = MISFIT_TOLERANCE
+    residual_tolerance: float = RESIDUAL_TOLERANCE
     max_steps: int = MAX_STEPS
 
     def __post_init__(self) -> None:
@@ -160,10 +160,10 @@ def default_coordinates(problem: Problem) -> SampleSpace | LogCoordinates | Para
     )
     if mapped or isinstance(problem.network, TwoLayer):
         return SampleSpace()
-    growth = problem.network.growth_coordinates(problem.init)
+    growth = problem.network.log_chart(problem.init)
     return ParameterSpace() if growth is None else LogCoordinates()
 
 
 def is_resolved(problem: Problem, mirror: MirrorMap) -> bool:
-    """Whether float64 clocks give the coefficients that fit the data."""
+    """Whether float64 mirror coordinates give the coefficients that fit the data."""
     return mirror.resolves(problem.regression.fit_size)

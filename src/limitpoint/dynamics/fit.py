@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.dynamics.relative_residual import FitGauge
+from limitpoint.dynamics.relative_residual import RelativeResidual
 from limitpoint.errors import DataError
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
 
 __all__ = [
-    "gauge_of",
-    "gauged",
-    "gauged_task",
     "loss_at",
     "margins_at",
+    "measure_of",
+    "measured",
+    "measured_task",
     "smooth_loss_at",
     "wrong_share",
 ]
@@ -47,20 +47,20 @@ def margins_at(problem: Problem, layers: Sequence[Any]) -> Float:
 
 
 def wrong_share(margins: Float) -> float:
-    """The share of samples on the wrong side: the misfit of a classification."""
+    """The share of samples on the wrong side: the relative residual of a classification."""
     return float((margins <= 0).mean())
 
 
-def gauged(problem: Problem, layers: Sequence[Any]) -> Float:
-    """What a gauge measures: coefficients, or outputs where the network has no coefficients."""
+def measured(problem: Problem, layers: Sequence[Any]) -> Float:
+    """What a measure measures: coefficients, or outputs where the network has no coefficients."""
     network = problem.network
     if network.is_linear:
         return np.asarray(network.coef(layers))
     return np.asarray(network.outputs(layers, problem.task.X))
 
 
-def gauged_task(problem: Problem) -> Regression:
-    """The task whose coefficients are gauged; outputs are coefficients of the samples themselves.
+def measured_task(problem: Problem) -> Regression:
+    """The task whose coefficients are measured; outputs are coefficients of the samples themselves.
 
     What a network without coefficients can reach is not known, so that y itself is aimed at.
     """
@@ -70,10 +70,10 @@ def gauged_task(problem: Problem) -> Regression:
     return Regression(np.eye(task.n_samples), task.y, task.loss_factor)
 
 
-def gauge_of(problem: Problem, layers: Sequence[Any]) -> FitGauge:
+def measure_of(problem: Problem, layers: Sequence[Any]) -> RelativeResidual:
     """The best fit that training from these layers can reach."""
-    task, start = gauged_task(problem), gauged(problem, layers)
-    growth = problem.network.growth_coordinates(problem.init)
+    task, start = measured_task(problem), measured(problem, layers)
+    growth = problem.network.log_chart(problem.init)
     if growth is None:
-        return FitGauge.of(task, start)
-    return FitGauge.of(task, start, growth.lower, growth.upper)
+        return RelativeResidual.of(task, start)
+    return RelativeResidual.of(task, start, growth.lower, growth.upper)

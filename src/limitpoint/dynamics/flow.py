@@ -49,9 +49,9 @@ def flow(
         Record exactly at these times (increasing, the last one is the end); by default at the
         integrator's own steps, which crowd where the coefficients change.
     space
-        `SampleSpace()` (default where the network has a mirror map whose clocks float64 resolves,
-        or a radial map), `LogCoordinates()` (default for the other networks that have them) or
-        `ParameterSpace()` (default for the rest). A classification has one way only,
+        `SampleSpace()` (default where the network has a mirror map whose mirror coordinates float64
+        resolves, or a radial map), `LogCoordinates()` (default for the other networks that have
+        them) or `ParameterSpace()` (default for the rest). A classification has one way only,
         `NormalisedTime(margin=1e6)`.
 
     Raises
@@ -114,17 +114,17 @@ def flow(
         space = default_coordinates(problem)
     if isinstance(space, ParameterSpace):
         return flow_in_parameter_space(
-            problem, t_end, recorded, space.rtol, space.misfit_tolerance, space.max_steps
+            problem, t_end, recorded, space.rtol, space.residual_tolerance, space.max_steps
         )
     if isinstance(space, LogCoordinates):
-        growth = problem.network.growth_coordinates(problem.init)
+        growth = problem.network.log_chart(problem.init)
         if growth is None:
             raise InitError(
                 f"{problem.network} has no logarithmic coordinates from this start; use "
                 "space=ParameterSpace()"
             )
         return flow_in_log_coordinates(
-            problem, growth, t_end, recorded, space.rtol, space.misfit_tolerance, space.max_steps
+            problem, growth, t_end, recorded, space.rtol, space.residual_tolerance, space.max_steps
         )
     if not isinstance(space, SampleSpace):
         raise LimitpointError(
@@ -133,11 +133,11 @@ def flow(
         )
     if two_layers:
         return flow_of_two_layers(
-            problem, t_end, recorded, space.rtol, space.misfit_tolerance, space.max_steps
+            problem, t_end, recorded, space.rtol, space.residual_tolerance, space.max_steps
         )
     if radial is not None:
         return flow_in_row_space(
-            problem, radial, t_end, recorded, space.rtol, space.misfit_tolerance, space.max_steps
+            problem, radial, t_end, recorded, space.rtol, space.residual_tolerance, space.max_steps
         )
     if mirror is None:
         raise InitError(
@@ -145,12 +145,12 @@ def flow(
         )
     if not is_resolved(problem, mirror):
         raise InitError(
-            f"at log_scale={problem.init.log_scale:.6g} float64 does not resolve the clocks of "
-            f"{problem.network} near their poles, for coefficients of size "
+            f"at log_scale={problem.init.log_scale:.6g} float64 does not resolve the mirror "
+            f"coordinates of {problem.network} near their poles, for coefficients of size "
             f"{problem.regression.fit_size:.1g}; use space=LogCoordinates()"
         )
     return flow_in_sample_space(
-        problem, mirror, t_end, recorded, space.rtol, space.misfit_tolerance, space.max_steps
+        problem, mirror, t_end, recorded, space.rtol, space.residual_tolerance, space.max_steps
     )
 
 

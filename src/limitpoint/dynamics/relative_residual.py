@@ -11,7 +11,7 @@ from limitpoint.linalg import Equilibrated
 from limitpoint.status import Status
 from limitpoint.tasks import Regression
 
-__all__ = ["FitGauge"]
+__all__ = ["RelativeResidual"]
 
 # y counts as out of reach when no coefficients come closer to it than this, relative.
 RANGE_TOLERANCE = 1e-10
@@ -31,8 +31,8 @@ AT_BOUND = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
-class FitGauge:
-    """The best fit that can be reached, and the unit in which a misfit is measured.
+class RelativeResidual:
+    """The best fit that can be reached, and the unit in which a relative residual is measured.
 
     Attributes
     ----------
@@ -62,8 +62,8 @@ class FitGauge:
         start: Float,
         lower: Float | None = None,
         upper: Float | None = None,
-    ) -> "FitGauge":
-        """Gauge for a run from `start` with coefficients that stay within these bounds."""
+    ) -> "RelativeResidual":
+        """Measure for a run from `start` with coefficients that stay within these bounds."""
         n = task.n_features
         lower = np.full(n, -np.inf) if lower is None else lower
         upper = np.full(n, np.inf) if upper is None else upper
@@ -89,7 +89,7 @@ class FitGauge:
         sizes = np.where(reachable == 0, most, np.maximum(np.abs(reachable), SMALL_ROW * terms))
         return cls(task, basis, basis.T @ reachable, unit, not outside.any(), sizes)
 
-    def misfit(self, coef: Float) -> float:
+    def relative_residual(self, coef: Float) -> float:
         """Distance of Xβ from the best fit, relative to it (to the start if it is zero).
 
         Of all rows together, or of the worst row by itself if that is more.
@@ -98,11 +98,13 @@ class FitGauge:
             return 0.0
         with np.errstate(over="ignore", invalid="ignore"):
             gap = self.target - self.basis.T @ (self.task.X @ coef)
-            misfit = self.relative(self.basis @ gap)
-        return misfit if np.isfinite(misfit) else np.inf  # coefficients have left float64
+            relative_residual = self.relative(self.basis @ gap)
+        return (
+            relative_residual if np.isfinite(relative_residual) else np.inf
+        )  # coefficients have left float64
 
     def rounding(self, noise: Float) -> float:
-        """The misfit that errors of this size in the coefficients can cause, on the same scale."""
+        """The residual that errors of this size in the coefficients can cause, relative too."""
         if self.unit == 0.0:
             return 0.0
         return self.relative(ROUNDING_UNITS * (np.abs(self.task.X) @ noise))
@@ -116,7 +118,7 @@ class FitGauge:
 
     @property
     def arrived(self) -> Status:
-        """The status of a run whose misfit has vanished."""
+        """The status of a run whose relative residual has vanished."""
         return Status.CONVERGED if self.in_range else Status.LEAST_SQUARES
 
 

@@ -34,7 +34,7 @@ class Trajectory:
         How the run ended.
     kind
         What was run, in words.
-    misfit
+    relative residual
         How far from fitting the data it ended: the part of the residual that can be fitted,
         relative to the part of y that can. Of a classification, the share of samples on the wrong
         side, those with margins of 0 or less.
@@ -48,7 +48,7 @@ class Trajectory:
     data: xr.Dataset
     status: Status
     kind: str
-    misfit: float
+    relative_residual: float
 
     @classmethod
     def build(
@@ -59,7 +59,7 @@ class Trajectory:
         times: Float,
         coefs: Float,
         losses: Float,
-        misfit: float,
+        relative_residual: float,
         signs: Float | None = None,
         logs: Float | None = None,
         layers: tuple[Float, ...] | None = None,
@@ -101,7 +101,7 @@ class Trajectory:
             data = data.assign_coords(step=("time", steps))
         for variable in data.variables.values():
             read_only(variable.values)
-        return cls(data, status, kind, float(misfit))
+        return cls(data, status, kind, float(relative_residual))
 
     @property
     def times(self) -> Float:
@@ -193,7 +193,9 @@ class Trajectory:
 
     def to_xarray(self) -> xr.Dataset:
         """A copy of the labelled record, with the status in its attributes."""
-        return self.data.assign_attrs(status=self.status.name, kind=self.kind, misfit=self.misfit)
+        return self.data.assign_attrs(
+            status=self.status.name, kind=self.kind, relative_residual=self.relative_residual
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As plain Python values (coefficients and losses along time, not the layers)."""
@@ -213,7 +215,7 @@ class Trajectory:
             "kind": self.kind,
             "status": self.status.name,
             "message": str(self.status),
-            "misfit": self.misfit,
+            "relative_residual": self.relative_residual,
             "times": self.times.tolist(),
             **steps,
             "coefs": self.coefs.tolist(),

@@ -467,8 +467,8 @@ class Init:
                 f"overflows float64; use a scale below 1e{math.floor(150 / degree)}"
             )
 
-    def check_clocks(self, degree: int) -> None:
-        """Raise `ScaleNotRepresentable` if clocks in units of `scale^(2 − degree)` overflow."""
+    def check_mirror(self, degree: int) -> None:
+        """Raise `ScaleNotRepresentable` if ξ in units of `scale^(2 − degree)` overflow."""
         if abs((degree - 2) * self.log_scale) > LARGEST_LOG or abs(self.log_scale) > LARGEST_LOG:
             raise ScaleNotRepresentable(
                 f"at log_scale={self.log_scale:.6g} the times of a network of degree {degree} "

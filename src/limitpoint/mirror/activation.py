@@ -1,7 +1,7 @@
-"""Growth times: how long a coefficient stays dormant as the initialisation vanishes.
+"""Activation times: how long a coefficient stays inactive as the initialisation vanishes.
 
 For `β = v Π_j √(v² + Δ_j)` (L − 1 factors), v turned by the sign of the product of the other
-layers, the clock that takes v from v₀ to infinity is
+layers, the mirror coordinate that takes v from v₀ to infinity is
 
     t⁺ = ∫_{v₀}^{∞} dx / Π_j √(x² + Δ_j),      t⁻ = ∫_{−v₀}^{∞} dx / Π_j √(x² + Δ_j)
 
@@ -24,7 +24,7 @@ from limitpoint.display import number, table, to_html, to_text
 from limitpoint.mirror.deep_diagonal.gauss_rule import gauss_rule
 from limitpoint.mirror.deep_diagonal.smallest_layer import smallest_layer
 
-__all__ = ["GrowthTimes", "diagonal_growth_times"]
+__all__ = ["ActivationTimes", "diagonal_activation_times"]
 
 # Panels of τ, `x = c sinh τ`: short against the distance π/2 to the nearest singularity.
 PANEL_LENGTH = 1.0
@@ -38,17 +38,17 @@ ROWS_SHOWN = 12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GrowthTimes:
-    """Growth times per unit of constant gradient, and their unit at the given scale.
+class ActivationTimes:
+    """Activation times per unit of constant gradient, and their unit at the given scale.
 
-    A coefficient whose clock reaches `t_plus · unit` (or `−t_minus · unit`) becomes visible as
-    scale → 0; infinite where it can never grow with that sign. The unit is `log(1/s)` at depth 2
-    and `s^(2−L)` at depth L ≥ 3.
+    A coefficient whose mirror coordinate reaches `t_plus · unit` (or `−t_minus · unit`) becomes
+    visible as scale → 0; infinite where it can never grow with that sign. The unit is `log(1/s)` at
+    depth 2 and `s^(2−L)` at depth L ≥ 3.
 
     Attributes
     ----------
     t_plus, t_minus
-        Growth times of the positive and of the negative side.
+        Activation times of the positive and of the negative side.
     unit
         Their unit of time.
     lower, upper
@@ -89,7 +89,7 @@ class GrowthTimes:
         soonest = np.argsort(np.minimum(self.t_plus, self.t_minus), kind="stable")[:ROWS_SHOWN]
         rows = [(str(i), number(self.t_plus[i]), number(self.t_minus[i])) for i in soonest]
         unit = f"in units of {number(self.unit)}" if np.isfinite(self.unit) else "in units of h(s)"
-        title = f"Growth times: the {len(rows)} soonest of {len(self.t_plus)}, {unit}"
+        title = f"Activation times: the {len(rows)} soonest of {len(self.t_plus)}, {unit}"
         return table(title, ("feature", "t⁺", "t⁻"), rows)
 
     def __repr__(self) -> str:
@@ -99,8 +99,8 @@ class GrowthTimes:
         return to_html(repr(self))
 
 
-def diagonal_growth_times(layers: Sequence[Float], log_scale: float) -> GrowthTimes:
-    """Growth times of the diagonal network that starts along these layers.
+def diagonal_activation_times(layers: Sequence[Float], log_scale: float) -> ActivationTimes:
+    """Activation times of the diagonal network that starts along these layers.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def diagonal_growth_times(layers: Sequence[Float], log_scale: float) -> GrowthTi
 
     >>> import numpy as np
     >>> alpha = np.array([1.0, 0.5])
-    >>> times = diagonal_growth_times([alpha, alpha, np.zeros(2)], log_scale=0.0)
+    >>> times = diagonal_activation_times([alpha, alpha, np.zeros(2)], log_scale=0.0)
     >>> np.allclose(times.t_plus, np.pi / (2 * alpha), rtol=1e-14)
     True
     """
@@ -119,7 +119,7 @@ def diagonal_growth_times(layers: Sequence[Float], log_scale: float) -> GrowthTi
         t_plus = t_minus = np.ones_like(v)
     else:
         t_plus, t_minus = (_time_to_infinity(side * v, widths, tied) for side in (1, -1))
-    return GrowthTimes(
+    return ActivationTimes(
         t_plus=np.where(tied & (v <= 0), np.inf, t_plus),
         t_minus=np.where(tied & (v >= 0), np.inf, t_minus),
         unit=_unit(depth, log_scale),

@@ -2,7 +2,7 @@
 
 Notation
 --------
-ξ   the clock of a coefficient, `ξ_i(t) = ∫ u_i dt` with `u = loss_factor · Xᵀ(y − Xβ)`
+ξ   the mirror coordinate of a coefficient, `ξ_i(t) = ∫ u_i dt` with `u = loss_factor · Xᵀ(y − Xβ)`
 Ψ   the mirror map, `β_i = Ψ_i(ξ_i)`, increasing, `Ψ_i(0) = β_i(0)`
 Q   the potential, `Q_i' = Ψ_i⁻¹`, that the limit minimises among the interpolators
 Ψ̂   its convex conjugate, `Ψ̂_i' = Ψ_i`
@@ -16,13 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.mirror.activation import GrowthTimes
+from limitpoint.mirror.activation import ActivationTimes
 
 __all__ = ["MirrorMap", "MirrorPoint"]
 
 
 class MirrorPoint(NamedTuple):
-    """Everything a solver needs at given clocks: `Ψ(ξ)`, `Ψ'(ξ)` and `Ψ̂(ξ)`."""
+    """Everything a solver needs at given mirror coordinates: `Ψ(ξ)`, `Ψ'(ξ)` and `Ψ̂(ξ)`."""
 
     coefs: Float
     slopes: Float
@@ -32,8 +32,8 @@ class MirrorPoint(NamedTuple):
 class MirrorMap(ABC):
     """One increasing function per coefficient, evaluated on all coefficients at once.
 
-    Arrays of clocks and coefficients have the coefficient as their last axis, so that a whole
-    trajectory (times × n) can be passed.
+    Arrays of mirror coordinates and coefficients have the coefficient as their last axis, so that a
+    whole trajectory (times × n) can be passed.
     """
 
     @property
@@ -57,62 +57,65 @@ class MirrorMap(ABC):
         """Supremum of each coefficient: ∞, or 0 where it cannot become positive."""
 
     @abstractmethod
-    def evaluate(self, clocks: Float) -> MirrorPoint:
+    def evaluate(self, xi: Float) -> MirrorPoint:
         """`Ψ`, `Ψ'` and `Ψ̂` together.
 
         `Ψ̂_i(ξ) = max_β (ξβ − Q_i(β))`. All three overflow to ±∞ and vanish to 0 as floats do.
         """
 
     @property
-    def log_clock_unit(self) -> float | Float:
-        """Logarithm of the size of the clocks relative to their distance from a pole."""
+    def log_mirror_unit(self) -> float | Float:
+        """Logarithm of the size of ξ relative to their distance from a pole."""
         return 0.0
 
     def resolves(self, size: float) -> bool:
-        """Whether float64 clocks give coefficients of this size, also along a flow."""
+        """Whether float64 mirror coordinates give coefficients of this size, also along a flow."""
         del size
         return True
 
-    def coefs_and_slopes(self, clocks: Float) -> tuple[Float, Float]:
+    def coefs_and_slopes(self, xi: Float) -> tuple[Float, Float]:
         """`Ψ` and `Ψ'` together."""
-        point = self.evaluate(clocks)
+        point = self.evaluate(xi)
         return point.coefs, point.slopes
 
-    def coefs(self, clocks: Float) -> Float:
+    def coefs(self, xi: Float) -> Float:
         """`β = Ψ(ξ)`."""
-        return self.coefs_and_slopes(clocks)[0]
+        return self.coefs_and_slopes(xi)[0]
 
     def start_coefs(self) -> Float:
         """`Ψ(0)`, where training starts."""
         return self.coefs(np.zeros_like(self.lower))
 
-    def slopes(self, clocks: Float) -> Float:
+    def slopes(self, xi: Float) -> Float:
         """`Ψ'(ξ)`, the squared norm of the coefficient's gradient in its parameters."""
-        return self.coefs_and_slopes(clocks)[1]
+        return self.coefs_and_slopes(xi)[1]
 
     def slopes_of(self, coefs: Float) -> Float:
         """`Ψ'` where the coefficients are these."""
-        return self.slopes(self.clocks(coefs))
+        return self.slopes(self.mirror_coords(coefs))
 
     def growth_of(self, coefs: Float) -> Float:
-        """How far from the start coefficients are: their clocks, or logarithms of parameters."""
-        return self.clocks(coefs)
+        """How far from the start coefficients are.
+
+        Their mirror coordinates, or logarithms of parameters.
+        """
+        return self.mirror_coords(coefs)
 
     @abstractmethod
-    def signs_and_logs(self, clocks: Float) -> tuple[Float, Float]:
+    def signs_and_logs(self, xi: Float) -> tuple[Float, Float]:
         """Sign and log-modulus of `Ψ(ξ)`, also where float64 cannot hold the value itself."""
 
     @abstractmethod
-    def clocks(self, coefs: Float) -> Float:
-        """`ξ = Ψ⁻¹(β) = Q'(β)`; infinite at the end of a half-line, 0 for a frozen coefficient."""
+    def mirror_coords(self, coefs: Float) -> Float:
+        """`ξ = Ψ⁻¹(β) = Q'(β)`; infinite at the end of one sign, 0 for a frozen coefficient."""
 
     @abstractmethod
     def potential(self, coefs: Float) -> Float:
         """`Q_i(β_i)` for each coefficient, normalised by `Q_i(0) = 0`."""
 
     @abstractmethod
-    def growth_times(self) -> GrowthTimes:
-        """Growth times of the direction, and their unit at this scale."""
+    def activation_times(self) -> ActivationTimes:
+        """Activation times of the direction, and their unit at this scale."""
 
     @abstractmethod
     def at_log_scale(self, log_scale: float) -> "MirrorMap":

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.mirror.activation import GrowthTimes
+from limitpoint.mirror.activation import ActivationTimes
 from limitpoint.mirror.base import MirrorMap
 from limitpoint.mirror.curve import CurveMap, CurvePoint
 
@@ -25,7 +25,7 @@ class ClosedCurve(CurveMap):
     >>> from limitpoint.mirror import ExponentialMap
     >>> closed = ExponentialMap.from_layers(np.array([1.0]), np.array([0.0]), log_scale=0.0)
     >>> point = ClosedCurve(closed).along(np.array([0.5]))
-    >>> bool(point.coefs == closed.coefs(np.array([0.5]))), point.clocks.tolist()
+    >>> bool(point.coefs == closed.coefs(np.array([0.5]))), point.mirror.tolist()
     (True, [0.5])
     """
 
@@ -52,37 +52,37 @@ class ClosedCurve(CurveMap):
         return self.inner.upper
 
     @property
-    def log_clock_unit(self) -> float | Float:
+    def log_mirror_unit(self) -> float | Float:
         """Mirror coordinates are in no unit."""
         return 0.0
 
-    def along(self, positions: Float, log_unit: float = 0.0) -> CurvePoint:
+    def along(self, curve_params: Float, log_unit: float = 0.0) -> CurvePoint:
         """Of degree 2: coefficients in another unit are those from another scale."""
         inner = self.inner
         if log_unit:
             inner = inner.at_log_scale(inner.log_scale - log_unit / inner.degree)
-        coefs, slopes = inner.coefs_and_slopes(positions)
-        return CurvePoint(coefs, slopes, np.array(positions), np.ones_like(positions))
+        coefs, slopes = inner.coefs_and_slopes(curve_params)
+        return CurvePoint(coefs, slopes, np.array(curve_params), np.ones_like(curve_params))
 
-    def positions(self, clocks: Float) -> Float:
+    def curve_params(self, xi: Float) -> Float:
         """The mirror coordinates."""
-        return np.array(clocks)
+        return np.array(xi)
 
-    def positions_of(self, coefs: Float) -> Float:
+    def curve_params_of(self, coefs: Float) -> Float:
         """The mirror coordinates of these coefficients."""
-        return self.inner.clocks(coefs)
+        return self.inner.mirror_coords(coefs)
 
-    def signs_and_logs_at(self, positions: Float) -> tuple[Float, Float]:
+    def signs_and_logs_at(self, curve_params: Float) -> tuple[Float, Float]:
         """Of the coefficients there."""
-        return self.inner.signs_and_logs(positions)
+        return self.inner.signs_and_logs(curve_params)
 
-    def conjugates_at(self, positions: Float) -> Float:
+    def conjugates_at(self, curve_params: Float) -> Float:
         """Of the map itself."""
-        return self.inner.evaluate(positions).conjugates
+        return self.inner.evaluate(curve_params).conjugates
 
-    def growth_times(self) -> GrowthTimes:
+    def activation_times(self) -> ActivationTimes:
         """Of the map itself."""
-        return self.inner.growth_times()
+        return self.inner.activation_times()
 
     def at_log_scale(self, log_scale: float) -> MirrorMap:
         """The same at another scale."""

@@ -1,13 +1,14 @@
-"""Mirror maps given along their curve rather than as functions of the clock.
+"""Mirror maps given along their curve rather than as functions of the mirror coordinate.
 
-Where the clock of a coefficient has a pole (a finite clock takes it to infinity, as in networks of
-three layers and more), or where the map is known from an ODE only, both the coefficient and the
-clock are functions of a third number: the position σ on the coefficient's own curve, zero at the
-start and growing like the logarithm of the parameters. Positions stay of order log(1/scale) where
-a clock as a float64 would run into its pole, so solvers work with positions; clocks follow.
+Where the mirror coordinate of a coefficient has a pole (a finite mirror coordinate takes it to
+infinity, as in networks of three layers and more), or where the map is known from an ODE only, both
+the coefficient and the mirror coordinate are functions of a third number: the position σ on the
+coefficient's own curve, zero at the start and growing like the logarithm of the parameters.
+Positions stay of order log(1/scale) where a mirror coordinate as a float64 would run into its pole,
+so solvers work with positions; mirror coordinates follow.
 
-Clocks along the curve are given in units of `e^log_clock_unit` (for a network of degree L ≥ 3 that
-is `s^(2−L)`), in which they are of order 1 at every scale.
+Mirror coordinates along the curve are given in units of `e^log_mirror_unit` (for a network of
+degree L ≥ 3 that is `s^(2−L)`), in which they are of order 1 at every scale.
 """
 
 import math
@@ -21,11 +22,11 @@ from limitpoint.mirror.base import MirrorMap, MirrorPoint
 
 __all__ = ["CurveMap", "CurvePoint"]
 
-# A coefficient of order 1 stands at a distance of order 1 from its pole, and a flow resolves clocks
-# (of the size of their unit) to 1e-12 relative at tolerable cost: where clocks are longer than this
-# many distances, it would not reach the relative accuracy 1e-10.
+# A coefficient of order 1 stands at a distance of order 1 from its pole, and a flow resolves mirror
+# coordinates (of the size of their unit) to 1e-12 relative at tolerable cost: where mirror
+# coordinates are longer than this many distances, it would not reach the relative accuracy 1e-10.
 LONGEST_RESOLVED = float(np.log(1e2))
-# Clocks below this part of the largest are as good as zero.
+# Mirror coordinates below this part of the largest are as good as zero.
 SMALLEST = 1e-30
 
 
@@ -38,52 +39,56 @@ class CurvePoint(NamedTuple):
         Coefficients, in the unit asked for.
     coef_rates
         Their derivatives in the position, in the same unit; positive.
-    clocks
-        Clocks, in units of `e^log_clock_unit`.
-    clock_rates
+    mirror coordinates
+        Mirror coordinates, in units of `e^log_mirror_unit`.
+    mirror_rates
         Their derivatives in the position; positive.
     """
 
     coefs: Float
     coef_rates: Float
-    clocks: Float
-    clock_rates: Float
+    mirror: Float
+    mirror_rates: Float
 
 
 class CurveMap(MirrorMap):
-    """A mirror map whose coefficients and clocks are functions of a position.
+    """A mirror map whose coefficients and mirror coordinates are functions of a position.
 
-    Positions have the coefficient as their last axis, like clocks and coefficients. A frozen
-    coefficient (one that can never move) has the coefficient rate 0, and its position is its clock.
+    Positions have the coefficient as their last axis, like mirror coordinates and coefficients. A
+    frozen coefficient (one that can never move) has the coefficient rate 0, and its position is its
+    mirror coordinate.
     """
 
     @property
     @abstractmethod
-    def log_clock_unit(self) -> float | Float:
-        """Logarithm of the unit of the clocks along the curve."""
+    def log_mirror_unit(self) -> float | Float:
+        """Logarithm of the unit of the mirror coordinates along the curve."""
 
     @abstractmethod
-    def along(self, positions: Float, log_unit: float = 0.0) -> CurvePoint:
-        """Coefficients (in units of `e^log_unit`), clocks, and their derivatives.
+    def along(self, curve_params: Float, log_unit: float = 0.0) -> CurvePoint:
+        """Coefficients (in units of `e^log_unit`), mirror coordinates, and their derivatives.
 
-        Accurate relative to their size: clocks near the start, where they vanish, and coefficients
-        and rates up to the pole.
+        Accurate relative to their size: mirror coordinates near the start, where they vanish, and
+        coefficients and rates up to the pole.
         """
 
     @abstractmethod
-    def positions(self, clocks: Float) -> Float:
-        """Positions at given clocks, in units of `e^log_clock_unit`; ±∞ at and beyond a pole."""
+    def curve_params(self, xi: Float) -> Float:
+        """Positions at given mirror coordinates, in units of `e^log_mirror_unit`.
+
+        ±∞ at and beyond a pole.
+        """
 
     @abstractmethod
-    def positions_of(self, coefs: Float) -> Float:
+    def curve_params_of(self, coefs: Float) -> Float:
         """Positions of given coefficients; NaN for what the coefficient cannot be."""
 
     @abstractmethod
-    def signs_and_logs_at(self, positions: Float) -> tuple[Float, Float]:
+    def signs_and_logs_at(self, curve_params: Float) -> tuple[Float, Float]:
         """Signs and log-moduli of the coefficients at given positions."""
 
     @abstractmethod
-    def conjugates_at(self, positions: Float) -> Float:
+    def conjugates_at(self, curve_params: Float) -> Float:
         """`Ψ̂` at given positions, zero where the coefficient is zero."""
 
     @property
@@ -92,29 +97,29 @@ class CurveMap(MirrorMap):
         return True
 
     def resolves(self, size: float) -> bool:
-        """Whether clocks, next to a pole, are resolved beyond the tolerance of a flow.
+        """Whether mirror coordinates, next to a pole, are resolved beyond the tolerance of a flow.
 
         A coefficient is the power `−L/(L−2)` of the distance from its pole.
         """
         power = (self.degree - 2) / self.degree
-        length = self.log_clock_unit + power * math.log(max(size, 1.0))
+        length = self.log_mirror_unit + power * math.log(max(size, 1.0))
         return bool(np.all(length <= LONGEST_RESOLVED))
 
     @property
     def poles(self) -> tuple[Float, Float]:
-        """Clocks, in their unit, at which the coefficients are −∞ and ∞; else infinite themselves.
+        """ξ, in their unit, at which the coefficients are −∞ and ∞; else infinite themselves.
 
         As far as they are known: a table may have others beyond its end.
         """
         return np.full_like(self.lower, -np.inf), np.full_like(self.upper, np.inf)
 
-    def smallest_clocks(self, point: CurvePoint) -> Float:
-        """Below these sizes, at a point on the curves, clocks need no digits of their own.
+    def smallest_mirror(self, point: CurvePoint) -> Float:
+        """Below these sizes, at a point on the curves, ξ need no digits of their own.
 
-        From a large start coefficients change over clocks far below what a step of one along the
-        curve makes of them: only what is nothing beside the largest counts as zero.
+        From a large start coefficients change over mirror coordinates far below what a step of one
+        along the curve makes of them: only what is nothing beside the largest counts as zero.
         """
-        return np.full_like(point.clocks, SMALLEST * float(np.abs(point.clocks).max(initial=0.0)))
+        return np.full_like(point.mirror, SMALLEST * float(np.abs(point.mirror).max(initial=0.0)))
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -130,33 +135,33 @@ class CurveMap(MirrorMap):
         return np.ones_like(self.lower)
 
     @property
-    def clock_unit(self) -> float | Float:
-        """Unit of the clocks along the curve; infinite where float64 cannot hold it."""
+    def mirror_unit(self) -> float | Float:
+        """Unit of the mirror coordinates along the curve; infinite where float64 cannot hold it."""
         with np.errstate(over="ignore", under="ignore"):
-            unit: float | Float = np.exp(self.log_clock_unit)
+            unit: float | Float = np.exp(self.log_mirror_unit)
         return unit
 
-    def evaluate(self, clocks: Float) -> MirrorPoint:
+    def evaluate(self, xi: Float) -> MirrorPoint:
         """`Ψ`, `Ψ'` and `Ψ̂` by way of the positions."""
         with np.errstate(all="ignore"):
-            positions = self.positions(np.asarray(clocks) / self.clock_unit)
-            coefs, slopes = self._at(positions)
-            return MirrorPoint(coefs, slopes, self.conjugates_at(positions))
+            curve_params = self.curve_params(np.asarray(xi) / self.mirror_unit)
+            coefs, slopes = self._at(curve_params)
+            return MirrorPoint(coefs, slopes, self.conjugates_at(curve_params))
 
-    def coefs_and_slopes(self, clocks: Float) -> tuple[Float, Float]:
+    def coefs_and_slopes(self, xi: Float) -> tuple[Float, Float]:
         """`Ψ` and `Ψ'` by way of the positions."""
         with np.errstate(all="ignore"):
-            return self._at(self.positions(np.asarray(clocks) / self.clock_unit))
+            return self._at(self.curve_params(np.asarray(xi) / self.mirror_unit))
 
-    def _at(self, positions: Float) -> tuple[Float, Float]:
-        point = self.along(positions)
-        slopes = point.coef_rates / (point.clock_rates * self.clock_unit)
-        beyond = np.isinf(positions) & np.isinf(point.coefs)
+    def _at(self, curve_params: Float) -> tuple[Float, Float]:
+        point = self.along(curve_params)
+        slopes = point.coef_rates / (point.mirror_rates * self.mirror_unit)
+        beyond = np.isinf(curve_params) & np.isinf(point.coefs)
         return point.coefs, np.where(beyond, np.inf, slopes)
 
-    def signs_and_logs(self, clocks: Float) -> tuple[Float, Float]:
+    def signs_and_logs(self, xi: Float) -> tuple[Float, Float]:
         """Signs and log-moduli of `Ψ(ξ)`."""
-        return self.signs_and_logs_at(self.positions(np.asarray(clocks) / self.clock_unit))
+        return self.signs_and_logs_at(self.curve_params(np.asarray(xi) / self.mirror_unit))
 
     def start_coefs(self) -> Float:
         """The coefficients at position 0."""
@@ -165,39 +170,39 @@ class CurveMap(MirrorMap):
     def slopes_of(self, coefs: Float) -> Float:
         """`Ψ'` by way of the positions, which are accurate next to a pole too."""
         with np.errstate(all="ignore"):
-            point = self.along(self.positions_of(coefs))
-            slopes: Float = point.coef_rates / (point.clock_rates * self.clock_unit)
+            point = self.along(self.curve_params_of(coefs))
+            slopes: Float = point.coef_rates / (point.mirror_rates * self.mirror_unit)
         return slopes
 
     def growth_of(self, coefs: Float) -> Float:
         """The positions."""
-        return self.positions_of(coefs)
+        return self.curve_params_of(coefs)
 
-    def clocks(self, coefs: Float) -> Float:
+    def mirror_coords(self, coefs: Float) -> Float:
         """`ξ = Q'(β)` by way of the positions."""
-        return self.clocks_and_potential(coefs)[0]
+        return self.mirror_and_potential(coefs)[0]
 
     def potential(self, coefs: Float) -> Float:
         """`Q = βξ − Ψ̂`."""
-        return self.clocks_and_potential(coefs)[1]
+        return self.mirror_and_potential(coefs)[1]
 
-    def clocks_and_potential(self, coefs: Float) -> tuple[Float, Float]:
+    def mirror_and_potential(self, coefs: Float) -> tuple[Float, Float]:
         """Both from one inversion."""
-        return self.clocks_potential_and_slopes(coefs)[:2]
+        return self.mirror_potential_and_slopes(coefs)[:2]
 
-    def clocks_potential_and_slopes(self, coefs: Float) -> tuple[Float, Float, Float]:
+    def mirror_potential_and_slopes(self, coefs: Float) -> tuple[Float, Float, Float]:
         """All three from one inversion."""
-        positions = self.positions_of(coefs)
+        curve_params = self.curve_params_of(coefs)
         with np.errstate(all="ignore"):
-            point = self.along(positions)
-            along = point.clocks
-            slopes: Float = point.coef_rates / (point.clock_rates * self.clock_unit)
-            clocks: Float = self.clock_unit * along
-            linear = np.asarray(coefs * clocks)
-            # Float64 may hold that product where it does not hold the clock.
+            point = self.along(curve_params)
+            along = point.mirror
+            slopes: Float = point.coef_rates / (point.mirror_rates * self.mirror_unit)
+            xi: Float = self.mirror_unit * along
+            linear = np.asarray(coefs * xi)
+            # Float64 may hold that product where it does not hold the mirror coordinate.
             held = np.isfinite(linear) & (linear != 0)
-            logs = np.log(np.abs(coefs)) + np.log(np.abs(along)) + self.log_clock_unit
+            logs = np.log(np.abs(coefs)) + np.log(np.abs(along)) + self.log_mirror_unit
             signs = np.sign(coefs) * np.sign(along)
             linear = np.where(held, linear, signs * np.exp(logs))
             linear = np.where(np.asarray(coefs) == 0, 0.0, linear)
-            return clocks, np.asarray(linear - self.conjugates_at(positions)), slopes
+            return xi, np.asarray(linear - self.conjugates_at(curve_params)), slopes

@@ -1,6 +1,6 @@
-"""Mirror map of networks of degree 2: the parameters are exponentials of the clock.
+"""Mirror map of networks of degree 2: the parameters are exponentials of the mirror coordinate.
 
-For `β = a·b` the sum and the difference of the layers run exponentially in the clock,
+For `β = a·b` the sum and the difference of the layers run exponentially in the mirror coordinate,
 `a + b = (a₀+b₀)e^ξ` and `a − b = (a₀−b₀)e^−ξ`. With `P = |a₀+b₀|/2` and `M = |a₀−b₀|/2`, the
 layer that starts smaller in modulus (turned by the sign of the other) and the larger one are
 
@@ -18,7 +18,7 @@ With `Δ = w² − v² = 4PM` (`|a₀² − b₀²|` for the diagonal network) a
     Q'(β) = (asinh(2β/Δ) − c)/(2r),    Q(β) = βQ'(β) − (√(β² + Δ²/4) − Δ/2)/(2r),
 
 which for r = 1 is (20) of Labarrière et al. with its prefactor corrected from ½ to ¼. Where P or M
-is zero (the diagonal network's layers tie in modulus) the map covers a half-line only.
+is zero (the diagonal network's layers tie in modulus) the map covers one sign only.
 """
 
 from dataclasses import dataclass, replace
@@ -27,15 +27,15 @@ from functools import cached_property
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.mirror.activation import GrowthTimes
+from limitpoint.mirror.activation import ActivationTimes
 from limitpoint.mirror.base import MirrorMap, MirrorPoint
 
 __all__ = ["ExponentialMap"]
 
-# Below this clock, times r, the change from the start is computed as such (by expm1), so that
-# nothing is lost when the start is far larger than the change; above it the two forms are equally
-# accurate.
-SMALL_CLOCK = 0.5
+# Below this mirror coordinate, times r, the change from the start is computed as such (by expm1),
+# so that nothing is lost when the start is far larger than the change; above it the two forms are
+# equally accurate.
+SMALL_MIRROR = 0.5
 
 # exp of this is still a normal number, to full precision.
 SMALLEST_LOG = -700.0
@@ -55,7 +55,7 @@ class ExponentialMap(MirrorMap):
     Parameters
     ----------
     plus, minus
-        `P` and `M` of the direction; zero where the map covers a half-line.
+        `P` and `M` of the direction; zero where the map covers one sign.
     smaller
         `v` of the direction (for the diagonal network the smaller layer, times the sign of the
         larger one).
@@ -66,7 +66,7 @@ class ExponentialMap(MirrorMap):
     log_scale_
         Logarithm of the scale.
     rate
-        `r`, the growth of the logarithms of the parameters per unit of the clock.
+        `r`, the growth of the logarithms of the parameters per unit of the mirror coordinate.
 
     Examples
     --------
@@ -144,16 +144,16 @@ class ExponentialMap(MirrorMap):
         """∞, or 0 where P is zero."""
         return np.where(self.plus == 0, 0.0, np.inf)
 
-    def evaluate(self, clocks: Float) -> MirrorPoint:
+    def evaluate(self, xi: Float) -> MirrorPoint:
         """Coefficients `vw`, slopes `r(v² + w²)`, conjugate `v²/(2r)`."""
         with np.errstate(all="ignore"):
             log_rise, log_fall, scale = self._at_start
-            growth = self.rate * clocks
+            growth = self.rate * xi
             rise = np.exp(log_rise + growth)
             fall = np.exp(log_fall - growth)
             w = rise + fall
             near = scale * self._smaller_near_start(growth)
-            v = np.where(np.abs(growth) < SMALL_CLOCK, near, rise - fall)
+            v = np.where(np.abs(growth) < SMALL_MIRROR, near, rise - fall)
             square = v * v
             return MirrorPoint(
                 coefs=v * w,
@@ -161,13 +161,13 @@ class ExponentialMap(MirrorMap):
                 conjugates=(0.5 / self.rate) * square,
             )
 
-    def signs_and_logs(self, clocks: Float) -> tuple[Float, Float]:
+    def signs_and_logs(self, xi: Float) -> tuple[Float, Float]:
         """Signs and log-moduli of `vw`."""
         log_rise, log_fall, _ = self._at_start
-        growth = self.rate * clocks
+        growth = self.rate * xi
         plus, minus = log_rise + growth, log_fall - growth
         high, low = np.maximum(plus, minus), np.minimum(plus, minus)
-        is_near, frozen = np.abs(growth) < SMALL_CLOCK, np.isneginf(high)
+        is_near, frozen = np.abs(growth) < SMALL_MIRROR, np.isneginf(high)
         with np.errstate(all="ignore"):
             near = self._smaller_near_start(growth)
             far_log = np.where(frozen, -np.inf, high + np.log(-np.expm1(low - high)))
@@ -175,7 +175,7 @@ class ExponentialMap(MirrorMap):
             signs = np.sign(np.where(is_near, near, plus - minus))
         return np.where(frozen, 0.0, signs), log_v + np.logaddexp(plus, minus)
 
-    def clocks(self, coefs: Float) -> Float:
+    def mirror_coords(self, coefs: Float) -> Float:
         """`(asinh(2β/Δ) − c)/(2r)`, without cancellation when β is near its start."""
         shift = self.degree * self.log_scale_
         with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
@@ -189,17 +189,18 @@ class ExponentialMap(MirrorMap):
             both = (np.sign(coefs) * asinh - centre) / 2
             near = _asinh_difference(coefs, self._start_at_scale, np.exp(log_half_delta)) / 2
             held = log_half_delta > SMALLEST_LOG  # else Δ vanishes, and with it the difference
-            both = np.where((np.abs(both) < SMALL_CLOCK) & held, near, both)
-            # On a half-line β = β₀e^(±2rξ): near its start the change says more than logarithms.
+            both = np.where((np.abs(both) < SMALL_MIRROR) & held, near, both)
+            # Under a sign constraint β = β₀e^(±2rξ): near its start the change says more than
+            # logarithms.
             change = (coefs - self._start_at_scale) / self._start_at_scale
             held = np.abs(self._start_at_scale) > np.finfo(np.float64).tiny
-            is_near = held & (np.abs(change) < SMALL_CLOCK)
+            is_near = held & (np.abs(change) < SMALL_MIRROR)
             log_start = 2 * np.where(self.minus == 0, self.log_plus, self.log_minus)
             grown = np.where(is_near, np.log1p(change), log_abs - shift - log_start) / 2
         no_plus, no_minus = self.plus == 0, self.minus == 0
         one_sided = np.where(no_minus, grown, -grown)
-        clocks = np.where(no_plus | no_minus, one_sided, both)
-        return np.where(no_plus & no_minus, 0.0, clocks) / self.rate
+        xi = np.where(no_plus | no_minus, one_sided, both)
+        return np.where(no_plus & no_minus, 0.0, xi) / self.rate
 
     def potential(self, coefs: Float) -> Float:
         """`βξ − (√(β² + Δ²/4) − Δ/2)/(2r)` with `ξ = Q'(β)`."""
@@ -208,13 +209,13 @@ class ExponentialMap(MirrorMap):
             # √(β²+d²) − d = β²/(√(β²+d²) + d), exact when β ≪ d.
             size = np.hypot(coefs, half_delta) + half_delta
             bend = np.where(size > 0, coefs * (coefs / size), 0.0)
-            linear = np.where(coefs == 0, 0.0, coefs * self.clocks(coefs))
+            linear = np.where(coefs == 0, 0.0, coefs * self.mirror_coords(coefs))
         return np.asarray(linear - bend / (2 * self.rate))
 
-    def growth_times(self) -> GrowthTimes:
+    def activation_times(self) -> ActivationTimes:
         """`1/r` in both directions (zhao: 1/λ of the Hessian, 1 for a·b); the unit is log(1/s)."""
         time = 1 / self.rate
-        return GrowthTimes(
+        return ActivationTimes(
             t_plus=np.where(self.plus == 0, np.inf, time),
             t_minus=np.where(self.minus == 0, np.inf, time),
             unit=-self.log_scale,
@@ -256,7 +257,10 @@ class ExponentialMap(MirrorMap):
             return np.where(held, np.exp(self.degree * self.log_scale_) * self.start, factors)
 
     def _smaller_near_start(self, growth: Float) -> Float:
-        """`v` at scale 1 as its start plus its change; accurate for small clocks only."""
+        """`v` at scale 1 as its start plus its change.
+
+        Accurate for small mirror coordinates only.
+        """
         near: Float = self.smaller + self.plus * np.expm1(growth) - self.minus * np.expm1(-growth)
         return near
 

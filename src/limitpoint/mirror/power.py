@@ -4,11 +4,12 @@ Notation
 --------
 k, K    `L − 2` and `L(L − 2)`
 x       the modulus of a layer's entry: `β = Σ ε x^L` with ε = ±1, and `dx/dξ = εLx^(L−1)`
-t       `x(0)^−k / K`; the modulus is infinite at the clock `εt`: `x^−k = K(t − εξ)`
+t       `x(0)^−k / K`; the modulus is infinite at the mirror coordinate `εt`: `x^−k = K(t − εξ)`
 
-A term with ε = 1 rises with the clock and adds to the coefficient, one with ε = −1 falls and takes
-away from it. The sign ε of `u^L` is `sign(u)^L` and that of `−w^L` the opposite of `sign(w)^L`, so
-that at odd depth both terms may rise, or both fall. An entry that starts at zero stays there.
+A term with ε = 1 rises with the mirror coordinate and adds to the coefficient, one with ε = −1
+falls and takes away from it. The sign ε of `u^L` is `sign(u)^L` and that of `−w^L` the opposite of
+`sign(w)^L`, so that at odd depth both terms may rise, or both fall. An entry that starts at zero
+stays there.
 
 **One rising, one falling** (poles t⁺ and −t⁻, `W = t⁺ + t⁻`, `C = KW`): with `ρ = log(x⁺/x⁻)`,
 
@@ -32,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
-from limitpoint.mirror.activation import GrowthTimes
+from limitpoint.mirror.activation import ActivationTimes
 from limitpoint.mirror.curve import CurveMap, CurvePoint
 from limitpoint.mirror.power_curves import Rising, Straddling
 
@@ -65,7 +66,7 @@ class PowerMap(CurveMap):
     >>> import numpy as np
     >>> one = np.array([1.0])
     >>> mirror = PowerMap.from_layers(one, one, depth=3, log_scale=0.0)
-    >>> mirror.growth_times().t_plus.tolist() == [1 / 3]
+    >>> mirror.activation_times().t_plus.tolist() == [1 / 3]
     True
     >>> bool(np.isclose(mirror.coefs(np.array([0.1]))[0], 0.7**-3 - 1.3**-3, rtol=1e-14))
     True
@@ -119,8 +120,8 @@ class PowerMap(CurveMap):
         return self.degree_
 
     @property
-    def log_clock_unit(self) -> float | Float:
-        """Clocks are counted in units of `s^(2−L)`."""
+    def log_mirror_unit(self) -> float | Float:
+        """Mirror coordinates are counted in units of `s^(2−L)`."""
         return (2 - self.degree_) * self.log_scale_
 
     @property
@@ -147,66 +148,66 @@ class PowerMap(CurveMap):
         """`ρ(0)`; nothing where both terms rise or fall."""
         return np.where(self.sides == 0, np.abs(self.straddling.start), 0.0)
 
-    def along(self, positions: Float, log_unit: float = 0.0) -> CurvePoint:
-        """Coefficients, clocks, and their derivatives in the position."""
+    def along(self, curve_params: Float, log_unit: float = 0.0) -> CurvePoint:
+        """Coefficients, mirror coordinates, and their derivatives in the position."""
         log_factor = self.degree_ * self.log_scale_ - log_unit
         with np.errstate(all="ignore"):
-            both = self.straddling.along(positions, log_factor)
-            one = self.rising.along(self._turned(positions), log_factor)
+            both = self.straddling.along(curve_params, log_factor)
+            one = self.rising.along(self._turned(curve_params), log_factor)
         return CurvePoint(
             coefs=self._pick(both.coefs, self._turned(one.coefs), 0.0),
             coef_rates=self._pick(both.coef_rates, one.coef_rates, 0.0),
-            clocks=self._pick(both.clocks, self._turned(one.clocks), positions),
-            clock_rates=self._pick(both.clock_rates, one.clock_rates, 1.0),
+            mirror=self._pick(both.mirror, self._turned(one.mirror), curve_params),
+            mirror_rates=self._pick(both.mirror_rates, one.mirror_rates, 1.0),
         )
 
-    def positions(self, clocks: Float) -> Float:
+    def curve_params(self, xi: Float) -> Float:
         """From the distances to the poles; ±∞ at and beyond them."""
         with np.errstate(all="ignore"):
-            both = self.straddling.positions(np.asarray(clocks))
-            one = self._turned(self.rising.positions(self._turned(clocks)))
-        return self._pick(both, one, clocks)
+            both = self.straddling.curve_params(np.asarray(xi))
+            one = self._turned(self.rising.curve_params(self._turned(xi)))
+        return self._pick(both, one, xi)
 
-    def positions_of(self, coefs: Float) -> Float:
+    def curve_params_of(self, coefs: Float) -> Float:
         """By Newton's method on logarithms; NaN for what the coefficient cannot be."""
         coefs = np.asarray(coefs, dtype=np.float64)
         shift = self.degree_ * self.log_scale_
         with np.errstate(all="ignore"):
             turned = self._turned(coefs)
             logs = np.log(np.abs(coefs)) - shift
-            both = self.straddling.positions_of(np.sign(coefs), logs)
-            one = self._turned(np.where(turned < 0, np.nan, self.rising.positions_of(logs)))
+            both = self.straddling.curve_params_of(np.sign(coefs), logs)
+            one = self._turned(np.where(turned < 0, np.nan, self.rising.curve_params_of(logs)))
         return self._pick(both, one, np.where(coefs == 0, 0.0, np.nan))
 
-    def signs_and_logs_at(self, positions: Float) -> tuple[Float, Float]:
+    def signs_and_logs_at(self, curve_params: Float) -> tuple[Float, Float]:
         """Signs and log-moduli, by sums of logarithms."""
         shift = self.degree_ * self.log_scale_
         with np.errstate(all="ignore"):
-            signs, logs = self.straddling.signs_and_logs(positions)
-            one = self.rising.logs(self._turned(positions))
+            signs, logs = self.straddling.signs_and_logs(curve_params)
+            one = self.rising.logs(self._turned(curve_params))
         one_signs = np.where(np.isneginf(one), 0.0, self.sides)
         return self._pick(signs, one_signs, 0.0), self._pick(logs + shift, one + shift, -np.inf)
 
-    def conjugates_at(self, positions: Float) -> Float:
+    def conjugates_at(self, curve_params: Float) -> Float:
         """`Ψ̂`, without cancellation where the coefficient passes through zero."""
         shift = 2 * self.log_scale_
         with np.errstate(all="ignore"):
-            both = self.straddling.conjugates(positions, shift)
-            one = self.rising.conjugates(self._turned(positions), shift)
+            both = self.straddling.conjugates(curve_params, shift)
+            one = self.rising.conjugates(self._turned(curve_params), shift)
         return self._pick(both, one, 0.0)
 
-    def log_growths_at(self, positions: Float) -> tuple[Float, Float]:
-        """`log(|u|/|u(0)|)` and the same for w, which float64 clocks near a pole cannot tell."""
+    def log_growths_at(self, curve_params: Float) -> tuple[Float, Float]:
+        """`log(|u|/|u(0)|)` and the same for w, which float64 ξ near a pole cannot tell."""
         with np.errstate(all="ignore"):
-            both = self.straddling.log_growths(positions)
-            one = self.rising.log_growths(self._turned(positions))
+            both = self.straddling.log_growths(curve_params)
+            one = self.rising.log_growths(self._turned(curve_params))
         first, second = (self._pick(b, o, 0.0) for b, o in zip(both, one, strict=True))
         return np.where(self.swapped, second, first), np.where(self.swapped, first, second)
 
-    def growth_times(self) -> GrowthTimes:
+    def activation_times(self) -> ActivationTimes:
         """The distance to the nearest pole on either side; the unit is `s^(2−L)`."""
         below, above = self.poles
-        return GrowthTimes(t_plus=above, t_minus=-below, unit=float(self.clock_unit))
+        return ActivationTimes(t_plus=above, t_minus=-below, unit=float(self.mirror_unit))
 
     def at_log_scale(self, log_scale: float) -> "PowerMap":
         """The same direction at another scale."""
@@ -217,7 +218,7 @@ class PowerMap(CurveMap):
         return replace(self, log_scale_=log_scales[:, None])
 
     def _turned(self, values: Float) -> Float:
-        """Positions, clocks or coefficients, mirrored where the terms fall."""
+        """Positions, mirror coordinates or coefficients, mirrored where the terms fall."""
         return np.where(self.sides < 0, -np.asarray(values), values)
 
     def _pick(self, straddling: Float, rising: Float, frozen: Float | float) -> Float:

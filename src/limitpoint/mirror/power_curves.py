@@ -23,7 +23,7 @@ NEWTON_STEPS = 40
 # Below this argument functions are computed by their change (log1p, expm1); above it by logarithms.
 SMALL = 0.5
 
-# exp of this is still finite. A growth time beyond it is cut off: nothing that starts so small
+# exp of this is still finite. A activation time beyond it is cut off: nothing that starts so small
 # moves in the time that float64 holds.
 LARGEST_LOG = 709.0
 
@@ -62,7 +62,7 @@ class Straddling:
 
     @cached_property
     def t_plus(self) -> Float:
-        """The clock at which the rising term is infinite."""
+        """The mirror coordinate at which the rising term is infinite."""
         return _time(self._log_width - softplus(self._k * self.start))
 
     @cached_property
@@ -70,32 +70,32 @@ class Straddling:
         """The same for the falling term, as a distance."""
         return _time(self._log_width - softplus(-self._k * self.start))
 
-    def along(self, positions: Float, log_factor: float | Float) -> CurvePoint:
-        """Coefficients times `e^log_factor`, clocks, and their rates."""
+    def along(self, curve_params: Float, log_factor: float | Float) -> CurvePoint:
+        """Coefficients times `e^log_factor`, mirror coordinates, and their rates."""
         k, depth = self._k, self.depth
-        rho = self.start + positions
+        rho = self.start + curve_params
         above, below = softplus(k * rho), softplus(-k * rho)
         log_size = log_factor - depth / k * self.log_c
-        signs, logs = self.signs_and_logs(positions)
+        signs, logs = self.signs_and_logs(curve_params)
         # dx⁺/dσ = x⁺(t⁻ + ξ)/W and dx⁻/dσ = −x⁻(t⁺ − ξ)/W.
         rates = np.exp(log_size + depth / k * above - below)
         rates = rates + np.exp(log_size + depth / k * below - above)
-        ahead = -np.expm1(-k * np.maximum(positions, 0.0)) * np.exp(-below)
-        behind = np.expm1(k * np.minimum(positions, 0.0)) * np.exp(-above)
+        ahead = -np.expm1(-k * np.maximum(curve_params, 0.0)) * np.exp(-below)
+        behind = np.expm1(k * np.minimum(curve_params, 0.0)) * np.exp(-above)
         return CurvePoint(
             coefs=signs * np.exp(logs + log_factor),
             coef_rates=depth * rates,
-            clocks=self.t_plus * ahead + self.t_minus * behind,
-            clock_rates=k * np.exp(self._log_width - above - below),
+            mirror=self.t_plus * ahead + self.t_minus * behind,
+            mirror_rates=k * np.exp(self._log_width - above - below),
         )
 
-    def positions(self, clocks: Float) -> Float:
+    def curve_params(self, xi: Float) -> Float:
         """`e^kσ = (1 + ξ/t⁻)/(1 − ξ/t⁺)`."""
-        behind = np.log1p(np.maximum(clocks / self.t_minus, -1.0))
-        ahead = np.log1p(np.maximum(-clocks / self.t_plus, -1.0))
+        behind = np.log1p(np.maximum(xi / self.t_minus, -1.0))
+        ahead = np.log1p(np.maximum(-xi / self.t_plus, -1.0))
         return np.asarray((behind - ahead) / self._k)
 
-    def positions_of(self, signs: Float, logs: Float) -> Float:
+    def curve_params_of(self, signs: Float, logs: Float) -> Float:
         """Positions of coefficients given by sign and log-modulus.
 
         Solves `log B(ρ) = log|β|/m^L` for log ρ, `B = 2cosh(kρ/2)^(L/k) sinh(Lρ/2)`. That is
@@ -119,17 +119,17 @@ class Straddling:
         rho = np.where(np.isneginf(logs), 0.0, np.where(np.isposinf(logs), signs * np.inf, rho))
         return np.asarray(rho - self.start)
 
-    def signs_and_logs(self, positions: Float) -> tuple[Float, Float]:
+    def signs_and_logs(self, curve_params: Float) -> tuple[Float, Float]:
         """Of `2m^L cosh(kρ/2)^(L/k) sinh(Lρ/2)`."""
         k, depth = self._k, self.depth
-        rho = self.start + positions
+        rho = self.start + curve_params
         size = np.abs(rho)
         logs = np.log(2.0) + depth * self._log_balance + depth / k * log_cosh(k * size / 2)
         return np.sign(rho), logs + log_sinh(depth * size / 2)
 
-    def conjugates(self, positions: Float, log_factor: float | Float) -> Float:
+    def conjugates(self, curve_params: Float, log_factor: float | Float) -> Float:
         """`(m²/L)(cosh ρ cosh(kρ/2)^(2/k) − 1)` times `e^log_factor`."""
-        k, rho = self._k, self.start + positions
+        k, rho = self._k, self.start + curve_params
         growth = log_cosh(rho) + 2 / k * log_cosh(k * rho / 2)
         log_size = 2 * self._log_balance + log_factor - np.log(self.depth)
         # The exponential alone may overflow where its product with m² does not.
@@ -137,10 +137,10 @@ class Straddling:
         size = np.exp(log_size)
         return np.asarray(np.where(growth < SMALL, np.expm1(growth) * size, far - size))
 
-    def log_growths(self, positions: Float) -> tuple[Float, Float]:
+    def log_growths(self, curve_params: Float) -> tuple[Float, Float]:
         """`log(x/x(0))` of the rising and of the falling term."""
         k = self._k
-        first, rho = k * self.start, k * (self.start + positions)
+        first, rho = k * self.start, k * (self.start + curve_params)
         return (
             np.asarray(softplus(rho) - softplus(first)) / k,
             np.asarray(softplus(-rho) - softplus(-first)) / k,
@@ -189,28 +189,28 @@ class Rising:
 
     @cached_property
     def t_plus(self) -> Float:
-        """The clock at which the larger modulus is infinite."""
+        """The mirror coordinate at which the larger modulus is infinite."""
         k = self.depth - 2
         return _time(-k * self.log_larger - np.log(self.depth * k))
 
-    def along(self, positions: Float, log_factor: float | Float) -> CurvePoint:
-        """Coefficients times `e^log_factor`, clocks, and their rates."""
+    def along(self, curve_params: Float, log_factor: float | Float) -> CurvePoint:
+        """Coefficients times `e^log_factor`, mirror coordinates, and their rates."""
         k, depth = self.depth - 2, self.depth
-        behind = self._behind(positions)
-        powers = np.exp(depth * (self.log_larger + positions) + log_factor)
+        behind = self._behind(curve_params)
+        powers = np.exp(depth * (self.log_larger + curve_params) + log_factor)
         # dx/dσ = x, and dy/dσ = y(y/x)^k.
         return CurvePoint(
             coefs=powers * (1 + np.exp(-depth * behind)),
             coef_rates=depth * powers * (1 + np.exp(-(depth + k) * behind)),
-            clocks=-self.t_plus * np.expm1(-k * positions),
-            clock_rates=self.t_plus * (k * np.exp(-k * positions)),
+            mirror=-self.t_plus * np.expm1(-k * curve_params),
+            mirror_rates=self.t_plus * (k * np.exp(-k * curve_params)),
         )
 
-    def positions(self, clocks: Float) -> Float:
+    def curve_params(self, xi: Float) -> Float:
         """`e^−kσ = 1 − ξ/t⁺`."""
-        return np.asarray(-np.log1p(np.maximum(-clocks / self.t_plus, -1.0)) / (self.depth - 2))
+        return np.asarray(-np.log1p(np.maximum(-xi / self.t_plus, -1.0)) / (self.depth - 2))
 
-    def positions_of(self, logs: Float) -> Float:
+    def curve_params_of(self, logs: Float) -> Float:
         """Positions of positive coefficients given by their logarithms.
 
         `log(x^L + y^L)` has a slope between L/2 and L in the position: Newton's method from the
@@ -218,35 +218,37 @@ class Rising:
         """
         depth, k = self.depth, self.depth - 2
 
-        def value_and_slope(positions: Float) -> tuple[Float, Float]:
-            behind = self._behind(positions)
+        def value_and_slope(curve_params: Float) -> tuple[Float, Float]:
+            behind = self._behind(curve_params)
             slopes = (1 + np.exp(-(depth + k) * behind)) / (1 + np.exp(-depth * behind))
-            return self.logs(positions) - logs, depth * slopes
+            return self.logs(curve_params) - logs, depth * slopes
 
         start = logs / depth - self.log_larger
         return np.where(np.isinf(logs), logs, _newton(value_and_slope, start))
 
-    def logs(self, positions: Float) -> Float:
+    def logs(self, curve_params: Float) -> Float:
         """Logarithms of the coefficients."""
-        second = np.log1p(np.exp(-self.depth * self._behind(positions)))
-        return np.asarray(self.depth * (self.log_larger + positions) + second)
+        second = np.log1p(np.exp(-self.depth * self._behind(curve_params)))
+        return np.asarray(self.depth * (self.log_larger + curve_params) + second)
 
-    def conjugates(self, positions: Float, log_factor: float | Float) -> Float:
+    def conjugates(self, curve_params: Float, log_factor: float | Float) -> Float:
         """`(x² + y²)/(2L)` times `e^log_factor`."""
-        squares = np.exp(2 * (self.log_larger + positions) + log_factor)
-        return np.asarray(squares * (1 + np.exp(-2 * self._behind(positions))) / (2 * self.depth))
+        squares = np.exp(2 * (self.log_larger + curve_params) + log_factor)
+        return np.asarray(
+            squares * (1 + np.exp(-2 * self._behind(curve_params))) / (2 * self.depth)
+        )
 
-    def log_growths(self, positions: Float) -> tuple[Float, Float]:
+    def log_growths(self, curve_params: Float) -> tuple[Float, Float]:
         """`log(x/x(0))` of the larger and of the smaller term (the latter 0 if there is none)."""
-        later = self._behind(positions) - self._behind(np.zeros_like(positions))
-        return positions, np.where(np.isposinf(self.log_lag), 0.0, positions - later)
+        later = self._behind(curve_params) - self._behind(np.zeros_like(curve_params))
+        return curve_params, np.where(np.isposinf(self.log_lag), 0.0, curve_params - later)
 
-    def _behind(self, positions: Float) -> Float:
+    def _behind(self, curve_params: Float) -> Float:
         """`log(x/y)`."""
         k = self.depth - 2
         single, equal = np.isposinf(self.log_lag), np.isneginf(self.log_lag)
         lag = np.where(single | equal, 0.0, self.log_lag)
-        behind = softplus(lag + k * positions) / k
+        behind = softplus(lag + k * curve_params) / k
         return np.where(single, np.inf, np.where(equal, 0.0, behind))
 
 

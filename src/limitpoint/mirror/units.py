@@ -13,7 +13,7 @@ from typing import overload
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.mirror.activation import GrowthTimes
+from limitpoint.mirror.activation import ActivationTimes
 from limitpoint.mirror.base import MirrorMap, MirrorPoint
 from limitpoint.mirror.closed_curve import ClosedCurve
 from limitpoint.mirror.curve import CurveMap, CurvePoint
@@ -22,15 +22,15 @@ __all__ = ["as_curve", "in_units"]
 
 
 @overload
-def in_units(mirror: CurveMap, coef_units: Float, clock_factors: Float) -> CurveMap: ...
+def in_units(mirror: CurveMap, coef_units: Float, mirror_factors: Float) -> CurveMap: ...
 
 
 @overload
-def in_units(mirror: MirrorMap, coef_units: Float, clock_factors: Float) -> MirrorMap: ...
+def in_units(mirror: MirrorMap, coef_units: Float, mirror_factors: Float) -> MirrorMap: ...
 
 
-def in_units(mirror: MirrorMap, coef_units: Float, clock_factors: Float) -> MirrorMap:
-    """The map from `clock_factors · ξ` to `β / coef_units`.
+def in_units(mirror: MirrorMap, coef_units: Float, mirror_factors: Float) -> MirrorMap:
+    """The map from `mirror_factors · ξ` to `β / coef_units`.
 
     Examples
     --------
@@ -41,8 +41,8 @@ def in_units(mirror: MirrorMap, coef_units: Float, clock_factors: Float) -> Mirr
     0.0
     """
     if isinstance(mirror, CurveMap):
-        return _CurveInUnits(mirror, coef_units, clock_factors)
-    return _MapInUnits(mirror, coef_units, clock_factors)
+        return _CurveInUnits(mirror, coef_units, mirror_factors)
+    return _MapInUnits(mirror, coef_units, mirror_factors)
 
 
 def as_curve(mirror: MirrorMap) -> CurveMap:
@@ -50,7 +50,7 @@ def as_curve(mirror: MirrorMap) -> CurveMap:
     if isinstance(mirror, CurveMap):
         return mirror
     if isinstance(mirror, _MapInUnits):
-        return in_units(as_curve(mirror.inner), mirror.coef_units, mirror.clock_factors)
+        return in_units(as_curve(mirror.inner), mirror.coef_units, mirror.mirror_factors)
     return ClosedCurve(mirror)
 
 
@@ -59,7 +59,7 @@ class _InUnits:
 
     inner: MirrorMap
     coef_units: Float
-    clock_factors: Float
+    mirror_factors: Float
 
     @property
     def log_scale(self) -> float:
@@ -77,21 +77,21 @@ class _InUnits:
     def upper(self) -> Float:
         return self.inner.upper / self.coef_units
 
-    def growth_times(self) -> GrowthTimes:
+    def activation_times(self) -> ActivationTimes:
         raise NotImplementedError("times in other units are asked of the map itself")
 
     def at_log_scale(self, log_scale: float) -> MirrorMap:
-        return in_units(self.inner.at_log_scale(log_scale), self.coef_units, self.clock_factors)
+        return in_units(self.inner.at_log_scale(log_scale), self.coef_units, self.mirror_factors)
 
     def at_log_scales(self, log_scales: Sequence[float]) -> Iterator[MirrorMap]:
         for mirror in self.inner.at_log_scales(log_scales):
-            yield in_units(mirror, self.coef_units, self.clock_factors)
+            yield in_units(mirror, self.coef_units, self.mirror_factors)
 
     def across(self, log_scales: Float) -> MirrorMap | None:
         together = self.inner.across(log_scales)
         if together is None:
             return None
-        return in_units(together, self.coef_units, self.clock_factors)
+        return in_units(together, self.coef_units, self.mirror_factors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,26 +100,26 @@ class _MapInUnits(_InUnits, MirrorMap):
 
     inner: MirrorMap
     coef_units: Float
-    clock_factors: Float
+    mirror_factors: Float
 
-    def evaluate(self, clocks: Float) -> MirrorPoint:
-        point = self.inner.evaluate(clocks / self.clock_factors)
+    def evaluate(self, xi: Float) -> MirrorPoint:
+        point = self.inner.evaluate(xi / self.mirror_factors)
         with np.errstate(over="ignore", under="ignore"):
             return MirrorPoint(
                 point.coefs / self.coef_units,
-                point.slopes / (self.coef_units * self.clock_factors),
-                point.conjugates * (self.clock_factors / self.coef_units),
+                point.slopes / (self.coef_units * self.mirror_factors),
+                point.conjugates * (self.mirror_factors / self.coef_units),
             )
 
-    def signs_and_logs(self, clocks: Float) -> tuple[Float, Float]:
-        signs, logs = self.inner.signs_and_logs(clocks / self.clock_factors)
+    def signs_and_logs(self, xi: Float) -> tuple[Float, Float]:
+        signs, logs = self.inner.signs_and_logs(xi / self.mirror_factors)
         return signs, logs - np.log(self.coef_units)
 
-    def clocks(self, coefs: Float) -> Float:
-        return self.inner.clocks(coefs * self.coef_units) * self.clock_factors
+    def mirror_coords(self, coefs: Float) -> Float:
+        return self.inner.mirror_coords(coefs * self.coef_units) * self.mirror_factors
 
     def potential(self, coefs: Float) -> Float:
-        ratio = self.clock_factors / self.coef_units
+        ratio = self.mirror_factors / self.coef_units
         return self.inner.potential(coefs * self.coef_units) * ratio
 
 
@@ -129,11 +129,11 @@ class _CurveInUnits(_InUnits, CurveMap):
 
     inner: CurveMap
     coef_units: Float
-    clock_factors: Float
+    mirror_factors: Float
 
     @property
-    def log_clock_unit(self) -> float | Float:
-        return self.inner.log_clock_unit
+    def log_mirror_unit(self) -> float | Float:
+        return self.inner.log_mirror_unit
 
     @property
     def is_scale_free(self) -> bool:
@@ -146,32 +146,32 @@ class _CurveInUnits(_InUnits, CurveMap):
     @property
     def poles(self) -> tuple[Float, Float]:
         below, above = self.inner.poles
-        return below * self.clock_factors, above * self.clock_factors
+        return below * self.mirror_factors, above * self.mirror_factors
 
     @property
     def offsets(self) -> Float:
         return self.inner.offsets
 
-    def along(self, positions: Float, log_unit: float = 0.0) -> CurvePoint:
-        point = self.inner.along(positions, log_unit)
+    def along(self, curve_params: Float, log_unit: float = 0.0) -> CurvePoint:
+        point = self.inner.along(curve_params, log_unit)
         with np.errstate(over="ignore", under="ignore"):
             return CurvePoint(
                 point.coefs / self.coef_units,
                 point.coef_rates / self.coef_units,
-                point.clocks * self.clock_factors,
-                point.clock_rates * self.clock_factors,
+                point.mirror * self.mirror_factors,
+                point.mirror_rates * self.mirror_factors,
             )
 
-    def positions(self, clocks: Float) -> Float:
-        return self.inner.positions(clocks / self.clock_factors)
+    def curve_params(self, xi: Float) -> Float:
+        return self.inner.curve_params(xi / self.mirror_factors)
 
-    def positions_of(self, coefs: Float) -> Float:
-        return self.inner.positions_of(coefs * self.coef_units)
+    def curve_params_of(self, coefs: Float) -> Float:
+        return self.inner.curve_params_of(coefs * self.coef_units)
 
-    def signs_and_logs_at(self, positions: Float) -> tuple[Float, Float]:
-        signs, logs = self.inner.signs_and_logs_at(positions)
+    def signs_and_logs_at(self, curve_params: Float) -> tuple[Float, Float]:
+        signs, logs = self.inner.signs_and_logs_at(curve_params)
         return signs, logs - np.log(self.coef_units)
 
-    def conjugates_at(self, positions: Float) -> Float:
-        ratio = self.clock_factors / self.coef_units
-        return self.inner.conjugates_at(positions) * ratio
+    def conjugates_at(self, curve_params: Float) -> Float:
+        ratio = self.mirror_factors / self.coef_units
+        return self.inner.conjugates_at(curve_params) * ratio

@@ -1,14 +1,14 @@
 """Networks: how parameters become coefficients. One file per architecture."""
 
-from limitpoint.mirror.charts.deep_diagonal_chart import SmallestLayerGrowth
-from limitpoint.networks.activation_times import growth_times
+from limitpoint.mirror.charts.deep_diagonal_chart import DeepDiagonalChart
+from limitpoint.networks.activation_times import activation_times
 from limitpoint.networks.base import Network, as_network
 from limitpoint.networks.diagonal import Diagonal
 from limitpoint.networks.fully_connected import FullyConnected
 from limitpoint.networks.general.general_network import General
 from limitpoint.networks.kinds.coupled import BALANCE_TOLERANCE, CoupledNetwork
 from limitpoint.networks.kinds.multilinear import MultilinearNetwork
-from limitpoint.networks.kinds.without_mirror_map import WithoutClocks
+from limitpoint.networks.kinds.without_mirror_map import WithoutMirrorMap
 from limitpoint.networks.paired import Paired
 from limitpoint.networks.power import Power, SignedPower
 from limitpoint.networks.rank_one import RankOne
@@ -38,6 +38,7 @@ __all__ = [
     "CommutingForm",
     "Convolutional",
     "CoupledNetwork",
+    "DeepDiagonalChart",
     "Diagonal",
     "DiagonalForm",
     "EvenForm",
@@ -53,13 +54,12 @@ __all__ = [
     "RankOne",
     "ReLU",
     "SignedPower",
-    "SmallestLayerGrowth",
     "Tensor",
     "TwoLayer",
-    "WithoutClocks",
+    "WithoutMirrorMap",
+    "activation_times",
     "as_network",
     "design",
-    "growth_times",
     "joint_eigenbasis",
     "largest_commutator",
     "off_diagonal",

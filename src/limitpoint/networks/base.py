@@ -8,8 +8,8 @@ from limitpoint.arrays import Float, as_kind
 from limitpoint.conditions import Condition
 from limitpoint.errors import NetworkError
 from limitpoint.init import Init
-from limitpoint.mirror import GrowthTimes, MirrorMap
-from limitpoint.mirror.charts.log_chart import GrowthCoordinates
+from limitpoint.mirror import ActivationTimes, MirrorMap
+from limitpoint.mirror.charts.log_chart import LogChart
 from limitpoint.tasks import Task
 
 __all__ = ["Network", "as_network"]
@@ -83,12 +83,12 @@ class Network(ABC):
         """The network's mirror map from this start, or None if it has none (yet)."""
 
     @abstractmethod
-    def layers_at(self, init: Init, clocks: Float) -> tuple[Float, ...] | None:
-        """The layers at given clocks, where the network has a mirror map."""
+    def layers_at(self, init: Init, xi: Float) -> tuple[Float, ...] | None:
+        """The layers at given mirror coordinates, where the network has a mirror map."""
 
     @abstractmethod
-    def growth_times(self, init: Init) -> GrowthTimes | None:
-        """Growth times at vanishing scale, where the network has such."""
+    def activation_times(self, init: Init) -> ActivationTimes | None:
+        """Activation times at vanishing scale, where the network has such."""
 
     def unit_layers(self, task: Task, direction: Float | None) -> tuple[Float, ...] | None:
         """All layers but the last of `Init.zero_last`, or None where equal layers are right.
@@ -102,7 +102,7 @@ class Network(ABC):
         return ()
 
     @abstractmethod
-    def growth_coordinates(self, init: Init) -> GrowthCoordinates | None:
+    def log_chart(self, init: Init) -> LogChart | None:
         """Coordinates that hold the flow at any scale, where the network has such."""
 
 

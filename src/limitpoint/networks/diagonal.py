@@ -11,14 +11,14 @@ import numpy as np
 from limitpoint.arrays import Float
 from limitpoint.init import Init
 from limitpoint.mirror import (
+    ActivationTimes,
     DeepMap,
     ExponentialMap,
-    GrowthTimes,
     MirrorMap,
-    diagonal_growth_times,
+    diagonal_activation_times,
 )
-from limitpoint.mirror.charts.deep_diagonal_chart import SmallestLayerGrowth
-from limitpoint.mirror.charts.log_chart import GrowthCoordinates
+from limitpoint.mirror.charts.deep_diagonal_chart import DeepDiagonalChart
+from limitpoint.mirror.charts.log_chart import LogChart
 from limitpoint.mirror.charts.sums_and_differences import SumsAndDifferences
 from limitpoint.networks.kinds.layered import LayeredNetwork
 from limitpoint.networks.kinds.multilinear import check_tensor_size
@@ -72,29 +72,29 @@ class Diagonal(LayeredNetwork):
         if self.depth == 2:
             a, b = init.direction
             return ExponentialMap.from_layers(a, b, init.log_scale)
-        init.check_clocks(self.degree)
+        init.check_mirror(self.degree)
         return DeepMap.from_layers(init.direction, init.log_scale)
 
-    def layers_at(self, init: Init, clocks: Float) -> tuple[Float, ...] | None:
+    def layers_at(self, init: Init, xi: Float) -> tuple[Float, ...] | None:
         """At depth 2 the layers' sum grows as e^ξ and their difference decays as e^−ξ.
 
         At greater depth the smallest layer follows from its position, the others from it.
         """
         if self.depth == 2:
-            return SumsAndDifferences.of(init).layers(np.concatenate([clocks, -clocks], axis=-1))
+            return SumsAndDifferences.of(init).layers(np.concatenate([xi, -xi], axis=-1))
         mirror = DeepMap.from_layers(init.direction, init.log_scale)
-        coordinates = SmallestLayerGrowth.of(init)
-        positions = mirror.positions(clocks / mirror.clock_unit)
-        return coordinates.layers(coordinates.states_at(positions))
+        coordinates = DeepDiagonalChart.of(init)
+        curve_params = mirror.curve_params(xi / mirror.mirror_unit)
+        return coordinates.layers(coordinates.states_at(curve_params))
 
-    def growth_times(self, init: Init) -> GrowthTimes | None:
+    def activation_times(self, init: Init) -> ActivationTimes | None:
         """At any depth; 1 on both sides at depth 2 (zhao: 1/λ of the Hessian of a·b)."""
-        return diagonal_growth_times(init.direction, init.log_scale)
+        return diagonal_activation_times(init.direction, init.log_scale)
 
-    def growth_coordinates(self, init: Init) -> GrowthCoordinates | None:
+    def log_chart(self, init: Init) -> LogChart | None:
         """Log-growth of the layers' sums and differences at depth 2, of the smallest beyond."""
         init.check_products(self.degree)
         if self.depth == 2:
             return SumsAndDifferences.of(init)
-        init.check_clocks(self.degree)
-        return SmallestLayerGrowth.of(init)
+        init.check_mirror(self.degree)
+        return DeepDiagonalChart.of(init)

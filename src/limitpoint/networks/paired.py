@@ -8,10 +8,10 @@ import numpy as np
 
 from limitpoint.arrays import Float
 from limitpoint.init import Init
-from limitpoint.mirror.activation import GrowthTimes
+from limitpoint.mirror.activation import ActivationTimes
 from limitpoint.mirror.base import MirrorMap
-from limitpoint.mirror.charts.log_chart import GrowthCoordinates
-from limitpoint.mirror.charts.power_sums import GrowingTerms
+from limitpoint.mirror.charts.log_chart import LogChart
+from limitpoint.mirror.charts.power_sums import PowerSums
 from limitpoint.mirror.exponential import ExponentialMap
 from limitpoint.networks.base import Network
 from limitpoint.networks.kinds.single_output import feature_shape
@@ -55,9 +55,9 @@ class Paired(Network):
     def invariants(self, layers: Sequence[Float]) -> Float:
         """`u₊² − v₊²`, `u₋² − v₋²`, `(u₊ + v₊)(u₋ + v₋)` and `(u₊ − v₊)(u₋ − v₋)`.
 
-        With the clock, `u₊+v₊` and `u₋−v₋` grow as e^ξ while `u₊−v₊` and `u₋+v₋` decay as e^−ξ, so
-        that the four products of one that grows and one that decays are conserved. Three of the
-        four are independent.
+        With the mirror coordinate, `u₊+v₊` and `u₋−v₋` grow as e^ξ while `u₊−v₊` and `u₋+v₋` decay
+        as e^−ξ, so that the four products of one that grows and one that decays are conserved.
+        Three of the four are independent.
         """
         u_plus, v_plus, u_minus, v_minus = layers
         return np.stack(
@@ -74,16 +74,16 @@ class Paired(Network):
         init.check_products(self.degree)
         return self._map(init)
 
-    def layers_at(self, init: Init, clocks: Float) -> tuple[Float, ...] | None:
+    def layers_at(self, init: Init, xi: Float) -> tuple[Float, ...] | None:
         """Sums and differences run as e^±ξ."""
-        clocks = np.asarray(clocks)
-        return _terms(init).layers(np.concatenate([clocks, -clocks, -clocks, clocks], axis=-1))
+        xi = np.asarray(xi)
+        return _terms(init).layers(np.concatenate([xi, -xi, -xi, xi], axis=-1))
 
-    def growth_times(self, init: Init) -> GrowthTimes | None:
+    def activation_times(self, init: Init) -> ActivationTimes | None:
         """One on both sides, infinite on a side towards which nothing grows."""
-        return self._map(init).growth_times()
+        return self._map(init).activation_times()
 
-    def growth_coordinates(self, init: Init) -> GrowthCoordinates | None:
+    def log_chart(self, init: Init) -> LogChart | None:
         """The log-growth of the sums and differences of both pairs."""
         init.check_products(self.degree)
         return _terms(init)
@@ -110,9 +110,9 @@ def _halves(layers: Sequence[Float]) -> tuple[Float, Float, Float, Float]:
     )
 
 
-def _terms(init: Init) -> GrowingTerms:
+def _terms(init: Init) -> PowerSums:
     """`β = p₊² − d₊² − p₋² + d₋²` in half sums p and half differences d."""
-    return GrowingTerms.of(
+    return PowerSums.of(
         _halves(init.direction),
         sides=[1, -1, -1, 1],
         start=np.asarray(Paired().coef(init.direction)),

@@ -8,10 +8,10 @@ import numpy as np
 
 from limitpoint.arrays import Float
 from limitpoint.init import Init
-from limitpoint.mirror.activation import GrowthTimes
+from limitpoint.mirror.activation import ActivationTimes
 from limitpoint.mirror.base import MirrorMap
-from limitpoint.mirror.charts.log_chart import GrowthCoordinates
-from limitpoint.mirror.charts.power_sums import GrowingTerms
+from limitpoint.mirror.charts.log_chart import LogChart
+from limitpoint.mirror.charts.power_sums import PowerSums
 from limitpoint.mirror.exponential import ExponentialMap
 from limitpoint.mirror.power import PowerMap
 from limitpoint.networks.kinds.layered import LayeredNetwork
@@ -61,21 +61,24 @@ class Power(LayeredNetwork):
         _check(init, self.depth)
         return _map_of(init.direction[0], None, self.depth, init.log_scale)
 
-    def layers_at(self, init: Init, clocks: Float) -> tuple[Float, ...] | None:
-        """`u` from `u^(2−L)`, which is linear in the clock (`log u` at depth 2)."""
-        return _layers_at(self._terms(init), clocks)
+    def layers_at(self, init: Init, xi: Float) -> tuple[Float, ...] | None:
+        """`u` from `u^(2−L)`, which is linear in the mirror coordinate (`log u` at depth 2)."""
+        return _layers_at(self._terms(init), xi)
 
-    def growth_times(self, init: Init) -> GrowthTimes | None:
-        """The clock that takes a coefficient to infinity; ½ in units of log(1/s) at depth 2."""
-        return _map_of(init.direction[0], None, self.depth, init.log_scale).growth_times()
+    def activation_times(self, init: Init) -> ActivationTimes | None:
+        """The mirror coordinate that takes a coefficient to infinity.
 
-    def growth_coordinates(self, init: Init) -> GrowthCoordinates | None:
+        ½ in units of log(1/s) at depth 2.
+        """
+        return _map_of(init.direction[0], None, self.depth, init.log_scale).activation_times()
+
+    def log_chart(self, init: Init) -> LogChart | None:
         """The log-growth of u."""
         _check(init, self.depth)
         return self._terms(init)
 
-    def _terms(self, init: Init) -> GrowingTerms:
-        return GrowingTerms.of(
+    def _terms(self, init: Init) -> PowerSums:
+        return PowerSums.of(
             init.direction,
             sides=[1],
             start=self.coef(init.direction),
@@ -147,23 +150,23 @@ class SignedPower(LayeredNetwork):
         u, w = init.direction
         return _map_of(u, w, self.depth, init.log_scale)
 
-    def layers_at(self, init: Init, clocks: Float) -> tuple[Float, ...] | None:
-        """As for `Power`, u at the clock and w at the clock's opposite."""
-        return _layers_at(self._terms(init), clocks)
+    def layers_at(self, init: Init, xi: Float) -> tuple[Float, ...] | None:
+        """As for `Power`, u at the mirror coordinate and w at the mirror coordinate's opposite."""
+        return _layers_at(self._terms(init), xi)
 
-    def growth_times(self, init: Init) -> GrowthTimes | None:
-        """The clocks that take a coefficient to ±infinity; ½ of log(1/s) at depth 2."""
+    def activation_times(self, init: Init) -> ActivationTimes | None:
+        """The mirror coordinates that take a coefficient to ±infinity; ½ of log(1/s) at depth 2."""
         u, w = init.direction
-        return _map_of(u, w, self.depth, init.log_scale).growth_times()
+        return _map_of(u, w, self.depth, init.log_scale).activation_times()
 
-    def growth_coordinates(self, init: Init) -> GrowthCoordinates | None:
+    def log_chart(self, init: Init) -> LogChart | None:
         """The log-growth of u and of w."""
         _check(init, self.depth)
         return self._terms(init)
 
-    def _terms(self, init: Init) -> GrowingTerms:
+    def _terms(self, init: Init) -> PowerSums:
         u, w = init.direction
-        return GrowingTerms.of(
+        return PowerSums.of(
             [u, w],
             sides=[1, -1],
             start=_difference_of_powers(u, w, self.depth),
@@ -174,10 +177,10 @@ class SignedPower(LayeredNetwork):
 
 
 def _check(init: Init, depth: int) -> None:
-    """Whether float64 holds the coefficients and, where the clocks have a unit, that unit."""
+    """Whether float64 holds the coefficients and, where ξ have a unit, that unit."""
     init.check_products(depth)
     if depth > 2:
-        init.check_clocks(depth)
+        init.check_mirror(depth)
 
 
 def _map_of(u: Float, w: Float | None, depth: int, log_scale: float) -> MirrorMap:
@@ -204,15 +207,15 @@ def _difference_of_powers(u: Float, w: Float, depth: int) -> Float:
     return np.where(u * w > 0, same_sign, u**depth - w**depth)
 
 
-def _layers_at(terms: GrowingTerms, clocks: Float) -> tuple[Float, ...]:
+def _layers_at(terms: PowerSums, xi: Float) -> tuple[Float, ...]:
     """`log x = log x(0) + cεξ` at depth 2, `x^−k = x(0)^−k − kcεξ` with k = L − 2 beyond."""
     power = terms.degree - 2
-    turned = terms.signs * terms.speed * np.asarray(clocks)[..., None, :]
+    turned = terms.signs * terms.speed * np.asarray(xi)[..., None, :]
     if power == 0:
         growths = turned
     else:
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-            # Real clocks times s^(L−2) are clocks of the direction.
+            # Real mirror coordinates times s^(L−2) are mirror coordinates of the direction.
             rates = power * np.exp(power * (terms.log_sizes + terms.log_scale))
             used = np.where(terms.signs == 0, 0.0, np.minimum(rates * turned, 1.0))
             growths = -np.log1p(-used) / power

@@ -113,7 +113,7 @@ class RankOne(CoupledNetwork):
     def radial_map(self, init: Init) -> RadialMap | None:
         """A power of ρ from a balanced start; from others a product over the pairs.
 
-        None where a pair is orthogonal at the start: which sign it takes is not settled yet.
+        None where a pair is orthogonal at the start: which sign it takes is not converged yet.
         """
         init.check_products(self.degree)
         sign = _sign(self, init.direction)

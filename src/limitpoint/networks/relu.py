@@ -9,7 +9,7 @@ import numpy as np
 
 from limitpoint.arrays import Float
 from limitpoint.networks.kinds.widths import as_widths
-from limitpoint.networks.kinds.without_mirror_map import WithoutClocks
+from limitpoint.networks.kinds.without_mirror_map import WithoutMirrorMap
 from limitpoint.tasks import Task
 
 __all__ = ["ReLU"]
@@ -20,7 +20,7 @@ ROUNDED_OFF = 1e-6
 
 
 @dataclass(frozen=True)
-class ReLU(WithoutClocks):
+class ReLU(WithoutMirrorMap):
     """A dense network of rectified linear units, `f(x) = w_Lᵀ σ(… σ(W₁ᵀx))`, `σ(z) = max(z, 0)`.
 
     It has no coefficients, and no theorem of the atlas is about it: `train`, `train_many` and the

@@ -8,7 +8,7 @@ import numpy as np
 
 from limitpoint.arrays import Float, as_whole_number
 from limitpoint.errors import NetworkError
-from limitpoint.networks.kinds.without_mirror_map import WithoutClocks
+from limitpoint.networks.kinds.without_mirror_map import WithoutMirrorMap
 from limitpoint.tasks import Task
 
 __all__ = ["TwoLayer"]
@@ -18,7 +18,7 @@ COLUMNS = 64
 
 
 @dataclass(frozen=True)
-class TwoLayer(WithoutClocks):
+class TwoLayer(WithoutMirrorMap):
     """A two-layer linear network for vector regression: `β = W₁W₂`.
 
     Parameters

@@ -1,7 +1,7 @@
 """Matplotlib figures for every result type."""
 
 from limitpoint.plot.figure_files import check_format, save
-from limitpoint.plot.limit_directions import plot_settling
+from limitpoint.plot.limit_directions import plot_limit_direction
 from limitpoint.plot.limits_and_paths import plot_limit, plot_path, plot_saddles, plot_trajectory
 from limitpoint.plot.spectra import plot_spectrum
 from limitpoint.plot.sweeps import plot_sweep
@@ -9,9 +9,9 @@ from limitpoint.plot.sweeps import plot_sweep
 __all__ = [
     "check_format",
     "plot_limit",
+    "plot_limit_direction",
     "plot_path",
     "plot_saddles",
-    "plot_settling",
     "plot_spectrum",
     "plot_sweep",
     "plot_trajectory",

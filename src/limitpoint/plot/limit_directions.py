@@ -1,28 +1,28 @@
-"""The figure of a direction that settles: over margins beyond all floats."""
+"""The figure of a direction that converges: over margins beyond all floats."""
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from limitpoint.arrays import as_kind
-from limitpoint.dynamics import Settling
+from limitpoint.dynamics import LimitDirection
 from limitpoint.errors import LimitpointError
 from limitpoint.plot.separation import plot_separation
 from limitpoint.plot.style import largest, new_figure, style_of
 from limitpoint.theory import Limit, as_limit
 
-__all__ = ["plot_settling"]
+__all__ = ["plot_limit_direction"]
 
 LN10 = float(np.log(10.0))
 
 
-def plot_settling(found: Settling, limit: Limit | None = None) -> Figure:
+def plot_limit_direction(found: LimitDirection, limit: Limit | None = None) -> Figure:
     """Directions, and their distance from the end, against the logarithm of the margin.
 
     With a prediction the distance from that. Of a flow that did not separate the data, the figure
     of the flow.
     """
-    wanted = "a Settling, like settle(problem)"
-    as_kind(found, Settling, wanted, "found", LimitpointError)
+    wanted = "a Convergence, like converge(problem)"
+    as_kind(found, LimitDirection, wanted, "found", LimitpointError)
     if limit is not None:
         as_limit(limit, found.direction.shape)
     if not found.status.ok:

@@ -55,7 +55,7 @@ def plot_trajectory(
 ) -> Figure:
     """Coefficients and loss against logarithmic time, with the predicted limit as dashed lines.
 
-    A middle panel shows the log-moduli: coefficients that are still dormant are visible there
+    A middle panel shows the log-moduli: coefficients that are still inactive are visible there
     alone. A training run can be laid over a flow as dots, an upper bound on the loss at the times
     of the trajectory as a dashed line: `bound=lp.convergence_bound(problem, trajectory.times)`.
     What is not finite is left out.
@@ -218,10 +218,10 @@ def plot_path(path: LimitPath) -> Figure:
 
 
 def plot_saddles(path: SaddlePath) -> Figure:
-    """The path as steps over time: coefficients, loss, and what wakes next at every saddle.
+    """The path as steps over time: coefficients, loss, and what activates next at every saddle.
 
     The bars show, for the coefficients still at rest, how long each would need at that saddle's
-    pull to reach its growth time (zhao Fig. 2c): the shortest one is the next to wake.
+    gradient to reach its activation time (zhao Fig. 2c): the shortest one is the next to activate.
     """
     as_kind(path, SaddlePath, "a SaddlePath, like saddles(problem)", "path", LimitpointError)
     stages = min(path.n_saddles, STAGES_SHOWN)
@@ -257,7 +257,7 @@ def plot_saddles(path: SaddlePath) -> Figure:
     if coefs.any():
         values.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     losses.set_ylabel("loss")
-    units = "in units of the growth time" if unit == 1.0 else "of the flow at this scale"
+    units = "in units of the activation time" if unit == 1.0 else "of the flow at this scale"
     losses.set_xlabel(f"time, {units}")
     if stages:
         _waiting_bars(rows[1], path, stages)
@@ -302,8 +302,8 @@ def _waiting_bars(figure: SubFigure, path: SaddlePath, stages: int) -> None:
         axes.set_xticks(np.arange(len(order)), [str(i) for i in order], fontsize=8)
         axes.tick_params(axis="y", labelsize=8)
         axes.set_title(f"at saddle {stage}" if stage else "at the start", fontsize=9)
-    panels[0].set_ylabel("time to wake")
-    figure.supxlabel("feature (the next to wake in colour)", fontsize=9)
+    panels[0].set_ylabel("time to activate")
+    figure.supxlabel("feature (the next to activate in colour)", fontsize=9)
 
 
 def _moments(trajectory: Trajectory) -> Float:
@@ -345,8 +345,8 @@ def _shown(trajectory: Trajectory) -> NDArray[np.bool_]:
         moving = np.flatnonzero(held & ~(np.abs(losses - end) <= MOVE * np.abs(end)))
     if moving.size == 0:
         return held
-    settled = moments[min(moving[-1] + 1, len(moments) - 1)]
-    early: NDArray[np.bool_] = moments <= max(LEAD * settled, moments[held][0])
+    converged = moments[min(moving[-1] + 1, len(moments) - 1)]
+    early: NDArray[np.bool_] = moments <= max(LEAD * converged, moments[held][0])
     return held & early
 
 

@@ -167,7 +167,7 @@ def _set_window(axes: Axes, moments: Float, values: Float, lines: Float) -> None
 
 
 def _moves(moments: Float, values: Float) -> tuple[float | None, float | None]:
-    """The first moment after 0 at which a value has left its start, and when all have settled."""
+    """The first moment after 0 at which a value has left its start, and when all have converged."""
     known = ~np.isnan(values).any(axis=1)
     if not known.any():
         return None, None
@@ -176,11 +176,13 @@ def _moves(moments: Float, values: Float) -> tuple[float | None, float | None]:
     left: NDArray[np.bool_] = (np.abs(values - values[rows[0]]) > tolerance).any(axis=1)
     moving: NDArray[np.bool_] = (np.abs(values - values[rows[-1]]) > tolerance).any(axis=1)
     later = np.flatnonzero(left & (moments > 0))
-    unsettled = np.flatnonzero(moving)
+    not_converged = np.flatnonzero(moving)
     if later.size == 0:
         return None, None
-    settled = min(int(unsettled[-1]) + 1, len(moments) - 1) if unsettled.size else int(later[0])
-    return float(moments[later[0]]), float(moments[settled])
+    converged = (
+        min(int(not_converged[-1]) + 1, len(moments) - 1) if not_converged.size else int(later[0])
+    )
+    return float(moments[later[0]]), float(moments[converged])
 
 
 def _first_positive(moments: Float) -> float:

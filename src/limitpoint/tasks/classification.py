@@ -122,7 +122,7 @@ class Classification(Task):
         return np.log(self.loss_factor) + largest[..., 0] + total
 
     def weights(self, margins: Float) -> Float:
-        """`−∂ log loss/∂m_i ≥ 0`: how much each sample pulls; of the exponential loss, 1 in all.
+        """`−∂ log loss/∂m_i ≥ 0`: how much each sample weighs; of the exponential loss, 1 in all.
 
         The samples are the last axis.
         """

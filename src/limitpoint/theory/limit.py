@@ -33,8 +33,8 @@ class Limit:
         The coefficients.
     signs, log_abs_coef
         Their signs and log-moduli, also where float64 cannot hold the coefficient itself.
-    clocks
-        `ξ = Q'(β)`, the time integral of the pull on each coefficient.
+    mirror coordinates
+        `ξ = Q'(β)`, the time integral of the negative gradient in each coefficient.
     dual
         Sample-space dual ν with `ξ = Xᵀν`: `loss_factor` times the time integral of the residual.
     theorem
@@ -62,7 +62,7 @@ class Limit:
     coef: Float
     signs: Float
     log_abs_coef: Float
-    clocks: Float
+    mirror: Float
     dual: Float
     theorem: "Theorem"
     potential: float
@@ -73,7 +73,7 @@ class Limit:
     rate: float | None = None
 
     def __post_init__(self) -> None:
-        arrays = (self.coef, self.signs, self.log_abs_coef, self.clocks, self.dual)
+        arrays = (self.coef, self.signs, self.log_abs_coef, self.mirror, self.dual)
         for array in (*arrays, *(self.layers or ())):
             read_only(array)
 
@@ -87,8 +87,8 @@ class Limit:
     def to_xarray(self) -> xr.Dataset:
         """As a labelled data set."""
         along = ("feature", "output")[: self.coef.ndim]
-        # A network that is another one in disguise has the clocks of that one.
-        clock = along if self.clocks.shape == self.coef.shape else ("clocked",)
+        # A network that reduces to another has the mirror coordinates of that one.
+        own = along if self.mirror.shape == self.coef.shape else ("reduced",)
         layers = {
             f"layer_{i}": (tuple(f"layer_{i}_axis_{j}" for j in range(layer.ndim)), layer)
             for i, layer in enumerate(self.layers or ())
@@ -98,7 +98,7 @@ class Limit:
                 "coef": (along, self.coef),
                 "sign": (along, self.signs),
                 "log_abs_coef": (along, self.log_abs_coef),
-                "clock": (clock, self.clocks),
+                "mirror": (own, self.mirror),
                 "dual": (("sample", "output")[: self.dual.ndim], self.dual),
                 **layers,
             },
@@ -121,7 +121,7 @@ class Limit:
             "coef": self.coef.tolist(),
             "signs": self.signs.tolist(),
             "log_abs_coef": self.log_abs_coef.tolist(),
-            "clocks": self.clocks.tolist(),
+            "mirror": self.mirror.tolist(),
             "dual": self.dual.tolist(),
             "theorem": self.theorem.id,
             "potential": self.potential,

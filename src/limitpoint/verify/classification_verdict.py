@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.dynamics import NormalisedTime, Settling, Trajectory
+from limitpoint.dynamics import LimitDirection, NormalisedTime, Trajectory
 from limitpoint.errors import NoTheoremApplies
 from limitpoint.problem import Problem
 from limitpoint.status import Status
@@ -50,14 +50,14 @@ def verdict_on_classification(problem: Problem) -> Verdict:
     stationary point is applied to that end instead.
     """
     limit, fixed_set = _prediction(problem)
-    found = engines.settle(problem, margin=TO, sharpness=SHARPNESS)
+    found = engines.limit_direction(problem, margin=TO, sharpness=SHARPNESS)
     checks = [
         *([] if limit is None else certificate_checks(limit)),
         *_checks_of_flow(problem, found),
     ]
     notes: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
-    if found.status is not Status.SETTLED:
+    if found.status is not Status.DIRECTION_CONVERGED:
         if found.run.status is Status.SEPARATED:
             missing = (_still_turning(found),)
     elif limit is not None and limit.status is not Status.DEGENERATE:
@@ -80,10 +80,10 @@ def verdict_on_classification(problem: Problem) -> Verdict:
 
 def _in_logarithms(problem: Problem) -> bool:
     """Whether the flow is followed in logarithmic coordinates."""
-    return problem.network.growth_coordinates(problem.init) is not None
+    return problem.network.log_chart(problem.init) is not None
 
 
-def _layers_evidence(problem: Problem, found: Settling) -> Evidence:
+def _layers_evidence(problem: Problem, found: LimitDirection) -> Evidence:
     """The layers' own flow beside the one in logarithms, at a scale that float64 holds.
 
     At another scale than the problem's own the end of the flow there is compared with the
@@ -99,10 +99,10 @@ def _layers_evidence(problem: Problem, found: Settling) -> Evidence:
         return _layers_beside(problem, found, "layers' flow")
     held = at_log_scale(problem, lowest)
     words = f"at scale {held.init.scale:.1g}, "
-    there = engines.settle(held, margin=TO, sharpness=SHARPNESS)
+    there = engines.limit_direction(held, margin=TO, sharpness=SHARPNESS)
     limit, _ = _prediction(held)
     evidence = _layers_beside(held, there, f"{words}layers' flow")
-    if there.status is not Status.SETTLED:
+    if there.status is not Status.DIRECTION_CONVERGED:
         return replace(evidence, missing=(*evidence.missing, words + _still_turning(there)))
     if limit is not None and limit.status is not Status.DEGENERATE:
         checks = _against(limit, there)
@@ -116,7 +116,7 @@ def _layers_evidence(problem: Problem, found: Settling) -> Evidence:
     return replace(evidence, checks=[*evidence.checks, *checks], notes=(note,))
 
 
-def _layers_beside(problem: Problem, found: Settling, name: str) -> Evidence:
+def _layers_beside(problem: Problem, found: LimitDirection, name: str) -> Evidence:
     """The flow of the layers themselves, and how far from the other it is at the same margin."""
     run = engines.flow(problem, space=NormalisedTime(margin=TO, own_layers=True))
     if run.status is not Status.SEPARATED:
@@ -144,7 +144,7 @@ def _prediction(problem: Problem) -> tuple[Limit | None, str]:
         return None, sets[0].id
 
 
-def _checks_of_flow(problem: Problem, found: Settling) -> list[Check]:
+def _checks_of_flow(problem: Problem, found: LimitDirection) -> list[Check]:
     """Whether the exact flow got as far as it had to, with its invariants."""
     run = found.run
     kept = drift_check(
@@ -174,7 +174,7 @@ def _margins(run: Trajectory) -> Float:
     return smallest
 
 
-def _against(limit: Limit, found: Settling) -> list[Check]:
+def _against(limit: Limit, found: LimitDirection) -> list[Check]:
     """The end and the exponent of the flow beside the predicted ones."""
     end = Check(
         "direction: distance at its end",
@@ -186,7 +186,7 @@ def _against(limit: Limit, found: Settling) -> list[Check]:
     return [end, *(check for check in others if check is not None)]
 
 
-def _layers(limit: Limit, found: Settling) -> Check | None:
+def _layers(limit: Limit, found: LimitDirection) -> Check | None:
     """How far the layers end from the predicted ones, both of norm one; None: none are predicted.
 
     They are as far from their end as the direction that they make is.
@@ -206,7 +206,7 @@ def _layers(limit: Limit, found: Settling) -> Check | None:
     )
 
 
-def _exponent(limit: Limit, found: Settling) -> Check | None:
+def _exponent(limit: Limit, found: LimitDirection) -> Check | None:
     """How far the exponent of the approach stays behind the predicted one; None: not measured.
 
     The better of two measurements: along the exact flow, which many directions pass by on their
@@ -236,7 +236,7 @@ def _exponent(limit: Limit, found: Settling) -> Check | None:
     )
 
 
-def _stationary_checks(problem: Problem, found: Settling) -> list[Check]:
+def _stationary_checks(problem: Problem, found: LimitDirection) -> list[Check]:
     """The test of a stationary point at the end of the flow."""
     tolerance = SAFETY * found.uncertainty
     certificate = stationarity(problem, found.direction, active=tolerance, tolerance=tolerance)
@@ -247,7 +247,7 @@ def _stationary_checks(problem: Problem, found: Settling) -> list[Check]:
     ]
 
 
-def _still_turning(found: Settling) -> str:
+def _still_turning(found: LimitDirection) -> str:
     return (
         f"At log margin {found.log_margins[-1]:.3g} the direction of the flow is still turning, by "
         f"{found.turned:.1g} while the margin was squared last, so that it was not compared."

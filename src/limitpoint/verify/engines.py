@@ -1,6 +1,6 @@
 """Prediction and simulation, as `verify` calls them: the one place to put something else in."""
 
-from limitpoint.dynamics import drift, flow, null_space_drift, settle, train
+from limitpoint.dynamics import drift, flow, limit_direction, null_space_drift, train
 from limitpoint.dynamics import flow as flow_at_times
 from limitpoint.theory import convergence_bound, predict, saddles, two_layer_bounds
 
@@ -9,10 +9,10 @@ __all__ = [
     "drift",
     "flow",
     "flow_at_times",
+    "limit_direction",
     "null_space_drift",
     "predict",
     "saddles",
-    "settle",
     "train",
     "two_layer_bounds",
 ]

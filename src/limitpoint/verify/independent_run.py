@@ -100,13 +100,13 @@ class _Attempt:
 
     def arrival(self, name: str) -> Check:
         """Whether it fits the data as well as can be."""
-        tolerance = ParameterSpace().misfit_tolerance
+        tolerance = ParameterSpace().residual_tolerance
         return flow_checks(name, self.run, self.scales, tolerance, self.tolerance)[0]
 
     def checks(self, name: str) -> list[Check]:
         """All that is compared of it."""
         checks = flow_checks(
-            name, self.run, self.scales, ParameterSpace().misfit_tolerance, self.tolerance
+            name, self.run, self.scales, ParameterSpace().residual_tolerance, self.tolerance
         )
         kept = self.drift(name)
         return [
@@ -151,23 +151,24 @@ def independent_evidence(problem: Problem, limit: Limit, scales: Sensitivity) ->
 
 
 def flow_checks(
-    name: str, run: Trajectory, scales: Sensitivity, misfit_tolerance: float, tolerance: float
+    name: str, run: Trajectory, scales: Sensitivity, residual_tolerance: float, tolerance: float
 ) -> list[Check]:
     """Whether a flow arrived, and how far from the prediction."""
     return [
         arrival_check(
-            f"{name}: misfit",
+            f"{name}: relative residual",
             run,
-            # By the coefficients too: the tolerance of the distance takes their misfit for granted.
-            max(run.misfit, scales.misfit(run.coef)),
-            SAFETY * max(misfit_tolerance, scales.rounding_misfit()),
+            # By the coefficients too: the tolerance of the distance takes their relative residual
+            # for granted.
+            max(run.relative_residual, scales.relative_residual(run.coef)),
+            SAFETY * max(residual_tolerance, scales.rounding_residual()),
             "stopping rule of the flow",
         ),
         Check(
             f"{name}: distance",
             scales.distance(run.coef),
             tolerance,
-            "(misfit + accuracy) × sensitivity",
+            "(relative residual + accuracy) × sensitivity",
             # A run that ends where it was told to is compared there.
             run.status not in (Status.STEP_LIMIT, Status.INTEGRATOR_FAILED),
         ),
@@ -253,7 +254,7 @@ def _attempt(
         run = engines.flow(problem, space=space)
     else:
         reached = engines.flow(problem, t_end=until, space=space)
-        run = replace(reached, misfit=scales.misfit(reached.coef))
+        run = replace(reached, relative_residual=scales.relative_residual(reached.coef))
     accumulated = _accumulated(scales)
     tolerance, moved, lost = scales.tolerance(run.coef, accumulated), None, False
     if errors is not None:
@@ -327,7 +328,7 @@ def _some(run: Trajectory) -> range:
 def _has_logs(problem: Problem, reduction: Reduction | None) -> bool:
     """Whether there are logarithmic coordinates, of the diagonal network within if there is one."""
     within = problem if reduction is None else reduction.diagonal
-    return within.network.growth_coordinates(within.init) is not None
+    return within.network.log_chart(within.init) is not None
 
 
 def _log_flow(problem: Problem, reduction: Reduction | None) -> Trajectory:
@@ -358,7 +359,7 @@ def _chain(
     here = _log_flow(problem, reduction)
     accumulated, tolerance = _log_tolerance(scales, here)
     checks = flow_checks(
-        "logarithmic flow", here, scales, LogCoordinates().misfit_tolerance, tolerance
+        "logarithmic flow", here, scales, LogCoordinates().residual_tolerance, tolerance
     )
     checks += layer_checks("logarithmic flow", problem, limit, here, scales, accumulated, reduction)
     own = scale_in_words(problem)
@@ -378,9 +379,9 @@ def _chain(
         Check(
             f"logarithmic flow at scale {there}: distance from the parameter flow",
             apart,
-            # Both stop at the same misfit.
+            # Both stop at the same relative residual.
             attempt.tolerance + _log_tolerance(attempt.scales, attempt.run)[1],
-            "both (misfit + accuracy) × sensitivity",
+            "both (relative residual + accuracy) × sensitivity",
         )
     )
     note = (

@@ -13,7 +13,7 @@ Two layers in `(a ± b)/√2`, and powers of one layer, are held to a relative e
 layers a_j of a deep product conserve, `a_j² − a_k²`, of the size of the start's squares, is a
 difference of numbers that grow to the size of the coefficients: float64 loses it below 1e-16 of
 them. A run at such a scale trains another start. So do layers that are not taken apart, of a
-network that is a diagonal one in disguise.
+network that reduces to a diagonal one.
 """
 
 from dataclasses import dataclass, replace
@@ -191,14 +191,14 @@ class StartErrors:
                 errors[1] += drifts / (2 * np.sqrt(squares[0] * squares[1]))
         shifts = np.zeros_like(coef)
         for row in range(len(own.start)):
-            slope = self._clock_slopes(own, row, coef)
+            slope = self._mirror_slopes(own, row, coef)
             with np.errstate(invalid="ignore"):
                 shifts += np.nan_to_num(slope * errors[row], nan=0.0, posinf=np.inf)
         return shifts
 
-    def _clock_slopes(self, own: OwnParameters, row: int, coef: Float) -> Float:
+    def _mirror_slopes(self, own: OwnParameters, row: int, coef: Float) -> Float:
         """`|∂ξ/∂ log z_row|` at fixed coefficients."""
-        clocks = []
+        xi = []
         for factor in (1.0 - STEP, 1.0 + STEP):
             values = own.start.copy()
             values[row] *= factor
@@ -206,16 +206,16 @@ class StartErrors:
             mirror = self.problem.network.mirror_map(start)
             assert mirror is not None, "as from the start itself"
             with np.errstate(all="ignore"):
-                clocks.append(mirror.clocks(coef))
+                xi.append(mirror.mirror_coords(coef))
         with np.errstate(invalid="ignore"):
-            slopes: Float = np.abs(clocks[1] - clocks[0]) / (2 * STEP)
+            slopes: Float = np.abs(xi[1] - xi[0]) / (2 * STEP)
         # A coefficient that has ended at a bound, or is no float any more, moves nothing.
         return np.nan_to_num(slopes, nan=0.0, posinf=0.0)
 
 
 def _general_times(problem: Problem) -> Float:
-    """The longer of the two growth times of every coefficient, by which clocks are measured."""
-    times = problem.network.growth_times(problem.init)
+    """The longer of the two activation times of every coefficient, by which ξ are measured."""
+    times = problem.network.activation_times(problem.init)
     if times is None:
         return np.ones(problem.task.n_features)
     both = np.stack([times.t_plus, times.t_minus])

@@ -23,7 +23,7 @@ from limitpoint.verify.checks.two_layers import two_layer_bound_checks, two_laye
 from limitpoint.verify.classification_verdict import verdict_on_classification
 from limitpoint.verify.independent_run import flow_checks, independent_evidence
 from limitpoint.verify.sensitivity import ACCUMULATION, EPS, SAFETY, Sensitivity, sensitivity_of
-from limitpoint.verify.stable_manifold_verdict import verdict_on_trap
+from limitpoint.verify.stable_manifold_verdict import verdict_on_stable_manifold
 from limitpoint.verify.verdict import Check, Verdict, certificate_checks
 
 __all__ = ["verify"]
@@ -45,8 +45,8 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
     The notes name both scales. Where the network has a mirror map, the flow in sample space, which
     shares the map with the prediction, is compared besides.
 
-    Of a classification, the flow in normalised time, followed on by `settle`: its direction must
-    end at the predicted one, and approach it with the predicted exponent.
+    Of a classification, the flow in normalised time, followed on by `limit_direction`: its
+    direction must end at the predicted one, and approach it with the predicted exponent.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
         return verdict_on_classification(problem)
     limit = engines.predict(problem)
     if limit.status is Status.SADDLE:
-        return verdict_on_trap(problem, limit)
+        return verdict_on_stable_manifold(problem, limit)
     scales = sensitivity_of(problem, limit)
     _check_visible(problem, scales)
     checks = certificate_checks(limit)
@@ -103,7 +103,7 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
             "sample flow",
             found,
             scales,
-            SampleSpace().misfit_tolerance,
+            SampleSpace().residual_tolerance,
             scales.tolerance(found.coef),
         )
     evidence = independent_evidence(problem, limit, scales)
@@ -138,9 +138,9 @@ def _uncertified(limit: Limit) -> tuple[str, ...]:
 def _sample_flow(problem: Problem, limit: Limit) -> tuple[list[Trajectory], tuple[str, ...]]:
     """The flow in sample space, where there is a map that resolves it; or why there is none."""
     network, mirror = problem.network, problem.network.mirror_map(problem.init)
-    # Where coefficients end at a bound their clocks, and the duals, run to infinity, and drown the
-    # clocks of the others.
-    endless = bool(np.isinf(limit.clocks).any())
+    # Where coefficients end at a bound their mirror coordinates, and the duals, run to infinity,
+    # and drown the mirror coordinates of the others.
+    endless = bool(np.isinf(limit.mirror).any())
     radial = isinstance(network, CoupledNetwork) and network.radial_map(problem.init) is not None
     resolved = mirror is not None and mirror.resolves(problem.regression.fit_size)
     if radial or isinstance(network, TwoLayer) or (resolved and not endless):
@@ -150,7 +150,7 @@ def _sample_flow(problem: Problem, limit: Limit) -> tuple[list[Trajectory], tupl
     reason = (
         "the duals of this problem grow for ever."
         if endless
-        else "at this scale float64 does not resolve the clocks near their poles."
+        else "at this scale float64 does not resolve the mirror coordinates near their poles."
     )
     return [], (f"The flow was not run in sample space: {reason}",)
 
@@ -215,9 +215,9 @@ def _bound_checks(problem: Problem, run: Trajectory) -> tuple[list[Check], tuple
     # A loss is ½r², and the residual r of a start that nearly fits is itself a rounding error.
     task, start = problem.regression, run.coefs[0]
     sizes = np.abs(task.y) + np.abs(task.X) @ np.abs(start)
-    shaken = SAFETY * EPS * task.n_features * float(np.linalg.norm(sizes))
+    perturbation = SAFETY * EPS * task.n_features * float(np.linalg.norm(sizes))
     residual = float(np.linalg.norm(task.y - task.X @ start))
-    rounding = task.loss_factor * (residual + shaken) * shaken / unit
+    rounding = task.loss_factor * (residual + perturbation) * perturbation / unit
     return [
         Check(
             "loss above labarriere's bound",
@@ -241,19 +241,19 @@ def _saddle_checks(problem: Problem) -> tuple[list[Check], tuple[str, ...]]:
     if not plateaus:
         return [], notes
     value = max(plateaus, key=lambda p: p.value_error / p.value_tolerance)
-    clock = max(plateaus, key=lambda p: p.clock_error / p.clock_tolerance)
+    xi = max(plateaus, key=lambda p: p.mirror_error / p.mirror_tolerance)
     others = sum(not plateau.same_support for plateau in plateaus)
     return [
         Check(
             f"saddle {value.number}: value",
             value.value_error,
             value.value_tolerance,
-            f"dormant coefficients, approach (worst of {len(plateaus)})",
+            f"inactive coefficients, approach (worst of {len(plateaus)})",
         ),
         Check(
-            f"saddle {clock.number}: clocks",
-            clock.clock_error,
-            clock.clock_tolerance,
+            f"saddle {xi.number}: mirror coordinates",
+            xi.mirror_error,
+            xi.mirror_tolerance,
             f"lags along the path, per log(1/scale) (worst of {len(plateaus)})",
         ),
         Check("saddles: in another order", float(others), 0.0, "the order is exact"),

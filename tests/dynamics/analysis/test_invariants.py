@@ -74,8 +74,8 @@ class TestFlow:
         problem = problem_of(network, count)
         run = lp.flow(problem, space=space)
         assert run.status is lp.Status.CONVERGED
-        clocks = np.abs(lp.predict(problem).clocks).max()
-        assert lp.drift(network, run).relative <= ACCUMULATED * (1 + clocks)
+        xi = np.abs(lp.predict(problem).mirror).max()
+        assert lp.drift(network, run).relative <= ACCUMULATED * (1 + xi)
 
     def test_equal_layers_stay_equal(self, kind):
         """The affine case, where the quantity is zero."""
@@ -93,12 +93,12 @@ def gradient_descent(network, layers, steps=50, rate=0.05, loss_factor=1.0):
     task = lp.Regression(X, y, loss_factor)
     problem = lp.Problem(network, lp.Init(layers), task)
     run = lp.train(problem, lp.GD(rate), steps, record=np.arange(steps + 1))
-    pulls = loss_factor * (y - run.coefs[:-1] @ X.T) @ X
-    return run, rate * pulls
+    neg_grads = loss_factor * (y - run.coefs[:-1] @ X.T) @ X
+    return run, rate * neg_grads
 
 
 class TestGradientDescent:
-    """With `g = ηu`, the step times the pull, one step shrinks every product exactly."""
+    """With `g = ηu`, the step times −∇, one step shrinks every product exactly."""
 
     @pytest.mark.parametrize("loss_factor", [1.0, 2.0])
     def test_two_layers(self, loss_factor):
@@ -187,7 +187,7 @@ class TestDriftValue:
             times=np.array([0.0, 1.0]),
             coefs=layers[0] * layers[1],
             losses=np.zeros(2),
-            misfit=1.0,
+            relative_residual=1.0,
             layers=layers,
         )
         return lp.drift(lp.Diagonal(2), run)

@@ -33,7 +33,7 @@ def trajectory(layers, coefs, steps=None):
         times=np.linspace(0, 1, len(coefs)),
         coefs=coefs,
         losses=np.zeros(len(coefs)),
-        misfit=0.0,
+        relative_residual=0.0,
         layers=layers,
         steps=steps,
     )

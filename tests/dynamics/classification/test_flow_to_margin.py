@@ -100,9 +100,9 @@ class TestTimeInLogarithms:
         given = made(network, lp.Classification(*YUN))
         run = reach(given, 1e8)
         task, layers = given.task, [layer[-1] for layer in run.layers]
-        pull = task.signed.T @ task.weights(run.margins[-1])
+        neg_grad = task.signed.T @ task.weights(run.margins[-1])
         form = oracle.diagonal if isinstance(network, lp.Diagonal) else oracle.dense
-        pushes = form(layers, pull)[1]
+        pushes = form(layers, neg_grad)[1]
         squared = sum(float((push**2).sum()) for push in pushes)
         late = -run.log_losses[-1] - np.log(squared)
         # The next term is of the order of one over the margin, in the logarithm.
@@ -156,7 +156,7 @@ class TestDirections:
         run = reach(given, 1e8)
         assert run.status is lp.Status.SEPARATED
         assert run.margins[-1].min() == pytest.approx(1e8, rel=1e-12)
-        assert run.misfit == 0.0
+        assert run.relative_residual == 0.0
         # Some thousand steps of local error 1e-11, which add up in no order.
         assert lp.drift(network, run).relative < 1e-9
         np.testing.assert_allclose(np.linalg.norm(run.directions, axis=1), 1.0, rtol=1e-14)
@@ -175,8 +175,9 @@ class TestDirections:
     def test_the_logistic_loss_has_the_direction_of_the_exponential_one(self):
         """Their paths differ while margins are small; what is left of that falls like the rest.
 
-        On the two points the pull on the first coefficient is half that on the second, so that
-        its share of the coefficients falls as the margin to the power −1/2, for both losses.
+        On the two points the negative gradient in the first coefficient is half that on the second,
+        so that its share of the coefficients falls as the margin to the power −1/2, for both
+        losses.
         """
         gaps = []
         for margin in (1e4, 1e8):
@@ -196,8 +197,8 @@ class TestTinyStarts:
         run = reach(lp.Problem(network, init, task), 1e6)
         assert run.status is lp.Status.SEPARATED
         np.testing.assert_allclose(run.directions[-1], [0.0, 1.0], rtol=0, atol=1e-12)
-        # a + b and a − b grow by the pull alone: the same sum of squares, in logarithms, of the
-        # coefficient that sleeps on.
+        # a + b and a − b grow by the negative gradient alone: the same sum of squares, in
+        # logarithms, of the coefficient that sleeps on.
         assert run.log_abs_coefs[-1, 0] < -2302.6
 
     @pytest.mark.parametrize("network", [lp.Convolutional((2, 2)), lp.FullyConnected((2, 2))])
@@ -212,7 +213,7 @@ class TestTinyStarts:
         np.testing.assert_allclose(run.directions[0], start / np.linalg.norm(start), rtol=1e-12)
 
     @pytest.mark.slow
-    def test_trial_steps_that_overflow_the_clock_say_nothing(self):
+    def test_trial_steps_that_overflow_the_mirror_coordinate_say_nothing(self):
         """A warning, which is an error here, came from the Jacobian of a step then rejected."""
         rng = np.random.default_rng(9)
         X = rng.standard_normal((4, 3))
@@ -221,16 +222,16 @@ class TestTinyStarts:
         init = lp.Init.random(network, task, 1.0, seed=9).at_scale(log_scale=-100.0)
         assert reach(lp.Problem(network, init, task), 1e9).status is lp.Status.SEPARATED
 
-    def test_halving_the_scale_shifts_the_waking_by_its_logarithm(self):
+    def test_halving_the_scale_shifts_the_activation_by_its_logarithm(self):
         """Two layers: e^t times the scale is what it is."""
         task, network = lp.Classification([[1.0]], [1]), lp.Diagonal(2)
-        wakes = []
+        activates = []
         for scale in (1e-20, 1e-40):
             given = lp.Problem(network, lp.Init([[1.0], [0.0]], scale=scale), task)
             run = reach(given, 10.0)
-            wakes.append(float(np.interp(1.0, run.margins[:, 0], run.times)))
-        # ẇ = e^−m ≈ 1 while asleep: the margin is s² sinh(2t)/2.
-        assert wakes[1] - wakes[0] == pytest.approx(np.log(1e20), rel=1e-3)
+            activates.append(float(np.interp(1.0, run.margins[:, 0], run.times)))
+        # ẇ = e^−m ≈ 1 while inactive: the margin is s² sinh(2t)/2.
+        assert activates[1] - activates[0] == pytest.approx(np.log(1e20), rel=1e-3)
 
 
 NEVER = lp.Classification([[1.0, 0.2], [0.5, 1.0]], [-1, -1])
@@ -241,7 +242,7 @@ class TestFlowsThatNeverSeparate:
     @pytest.mark.parametrize(
         ("network", "layers", "task"),
         [
-            (lp.Power(2), [[1.0, 1.0]], NEVER),  # on the wrong half-line
+            (lp.Power(2), [[1.0, 1.0]], NEVER),  # on the wrong sign constraint
             (lp.Power(3), [[1.0, 1.0]], NEVER),
             (lp.Diagonal(2), [[1.0, 1.0], [1.0, 1.0]], NEVER),  # tied layers: no change of sign
             (lp.Diagonal(3), [[1.0, 1.0], [1.0, 1.0], [2.0, 2.0]], NEVER),
@@ -258,7 +259,7 @@ class TestFlowsThatNeverSeparate:
         given = lp.Problem(network, lp.Init(layers), task)
         run = lp.flow(given, space=NormalisedTime(max_steps=20_000))
         assert run.status is lp.Status.AT_REST
-        assert run.misfit > 0
+        assert run.relative_residual > 0
         # At zero, where the flow ends, the loss is the number of samples.
         assert run.log_losses[-1] == pytest.approx(np.log(len(task.y)), abs=1e-9)
         assert (np.diff(run.log_losses) < 1e-12).all()

@@ -11,20 +11,20 @@ from limitpoint.errors import ScaleNotRepresentable
 
 # The local error of 1e-11 over some hundred steps; what is held on plateaus is off by 1e-10.
 ACCURACY = 1e-8
-# One coefficient after the other wakes, and only all three together separate.
+# One coefficient after the other activates, and only all three together separate.
 CHAIN = np.array([[1.0, 0.2, -0.3], [-0.3, 0.6, -0.2], [-0.2, -0.5, 0.9]])
 SIZES = np.array([1.0, 0.8, 0.6])
 
 
 def chain(depth, scale, loss="exponential"):
-    """Equal layers but the last, which is zero: closed forms of the clocks."""
+    """Equal layers but the last, which is zero: closed forms of the mirror coordinates."""
     init = lp.Init([SIZES] * (depth - 1) + [np.zeros(3)], scale)
     return lp.Problem(lp.Diagonal(depth), init, lp.Classification(CHAIN, np.ones(3), loss))
 
 
 def predicted(depth, loss="exponential"):
-    dormant = oracle.dormant_time(depth, SIZES)
-    return oracle.waking_times(getattr(oracle, loss), CHAIN, np.ones(3), dormant)
+    inactive = oracle.inactive_time(depth, SIZES)
+    return oracle.activation_moments(getattr(oracle, loss), CHAIN, np.ones(3), inactive)
 
 
 @pytest.mark.slow
@@ -37,10 +37,10 @@ class TestPlateaus:
             (6, 1e-30, "exponential"),
         ],
     )
-    def test_coefficients_wake_when_their_clocks_have_run(self, depth, scale, loss):
-        """Off by powers of the scale, and of a tenth: at 0.1 they are as good as awake.
+    def test_coefficients_activate_when_their_mirror_coordinates_have_run(self, depth, scale, loss):
+        """Off by powers of the scale, and of a tenth: at 0.1 they are as good as active.
 
-        What is left of a growth time when a coefficient of depth L has reached a tenth is about
+        What is left of a activation time when a coefficient of depth L has reached a tenth is about
         `(s/0.1^(1/L))^(L−2)` of it, 1e-19 or less here.
         """
         run = lp.flow(chain(depth, scale, loss), space=NormalisedTime(1e3, max_steps=10_000))
@@ -65,12 +65,12 @@ class TestPlateaus:
         """With plateaus just long enough for what is in balance to be held."""
         depth, held = 4, []
 
-        def watched(self, state, original=log_chart._Growth.repaced):
+        def watched(self, state, original=log_chart._LogChart.reparametrised):
             found = original(self, state)
             held.extend([] if found is None else [found])
             return found
 
-        monkeypatch.setattr(log_chart._Growth, "repaced", watched)
+        monkeypatch.setattr(log_chart._LogChart, "reparametrised", watched)
         problem = chain(depth, 0.02)
         unit = problem.init.scale ** (2 - depth)
         times = np.concatenate([[0.0], unit * np.array([1.0, 2.1, 4.0, 5.4, 5.9, 6.5])])
@@ -80,8 +80,8 @@ class TestPlateaus:
         )
         assert len(held) >= 2
         np.testing.assert_allclose(run.coefs, coefs, rtol=0, atol=ACCURACY * coefs.max())
-        # Once the last one is awake the loss falls like the inverse of the time since, which is off
-        # by as much as the time when it woke.
+        # Once the last one is active the loss falls like the inverse of the time since, which is
+        # off by as much as the time when it activated.
         since = np.abs(times - unit * predicted(depth)[0][-1])
         errors = np.abs(run.log_losses - log_losses)
         assert (errors <= ACCURACY * (1.0 + times / since)).all()
@@ -136,9 +136,9 @@ class TestWrongSides:
         later = np.flatnonzero(run.log_times > start)
         some = later[np.linspace(0, len(later) - 1, 12).astype(int)]
         exact = oracle.log_time_of_one(a, -a / 2, run.margins[some, 0])
-        # The clock runs, in logarithms, as far as the start is deep. Growths, and so margins, have
-        # a local error of 1e-11 of that, or 1e-2, or 100 roundings where these are more; what was
-        # before the last few steps is forgotten.
+        # The logarithmic time runs, in logarithms, as far as the start is deep. Growths, and so
+        # margins, have a local error of 1e-11 of that, or 1e-2, or 100 roundings where these are
+        # more; what was before the last few steps is forgotten.
         local = max(min(1e-11 * abs(start), 1e-2), 2.3e-14 * abs(start))
         np.testing.assert_allclose(run.log_times[some], exact, rtol=0, atol=ACCURACY + 10 * local)
 

@@ -1,4 +1,4 @@
-"""Deep networks at small and tiny scale: plateaus, saddle times and dormant coefficients."""
+"""Deep networks at small and tiny scale: plateaus, saddle times and inactive coefficients."""
 
 import importlib
 import re
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import limitpoint as lp
-from limitpoint.dynamics.integrate.log_time_change import GrowthPace
+from limitpoint.dynamics.integrate.log_time_change import LogTimeChange
 
 LOG_FLOW = importlib.import_module("limitpoint.dynamics.flows.log_coordinates")
 
@@ -24,7 +24,7 @@ def half_way_times(run, path):
         for j in path.entered[p - 1]:
             wanted = path.coefs[p][j]
             passed = run.coefs[:, j] * np.sign(wanted) > 0.5 * abs(wanted)
-            # A coefficient that wakes again counts from its second time on.
+            # A coefficient that activates again counts from its second time on.
             late = run.times >= 0.5 * (path.times[p - 1] + path.times[p]) * path.time_unit
             times.append(run.times[np.argmax(passed & late)])
     return np.array(times)
@@ -65,23 +65,23 @@ class TestDepthThree:
     def test_the_limit_is_the_predicted_one(self, seed):
         given = problem(3, 1e-30, seed)
         limit, run = lp.predict(given), lp.flow(given)
-        # The flow stops at a misfit of 1e-10; the sensitivity here is below 10.
+        # The flow stops at a relative residual of 1e-10; the sensitivity here is below 10.
         np.testing.assert_allclose(run.coef, limit.coef, rtol=0, atol=1e-9)
-        dormant = limit.coef**2 < 1e-30
-        assert dormant.any()
-        np.testing.assert_array_equal(run.signs[-1][dormant], limit.signs[dormant])
+        inactive = limit.coef**2 < 1e-30
+        assert inactive.any()
+        np.testing.assert_array_equal(run.signs[-1][inactive], limit.signs[inactive])
         # Growth is integrated to 1e-10 relative, and is about 70: 100 times that.
         np.testing.assert_allclose(
-            run.log_abs_coefs[-1][dormant], limit.log_abs_coef[dormant], rtol=0, atol=1e-6
+            run.log_abs_coefs[-1][inactive], limit.log_abs_coef[inactive], rtol=0, atol=1e-6
         )
 
 
 @pytest.mark.parametrize(("depth", "scales"), [(3, (1e-2, 3e-3, 1e-3)), (4, (0.1, 0.05, 0.02))])
 def test_the_error_of_plateaus_falls_with_the_power_of_the_depth(depth, scales):
-    """A dormant coefficient is s^L times a number set by its clock in units of s^(2−L).
+    """A inactive coefficient is s^L times a number set by its ξ in units of s^(2−L).
 
-    The clock in the middle of a plateau does not depend on the scale, so all dormant coefficients,
-    and the shift of the awake ones that fit what these leave, scale as s^L.
+    The mirror coordinate in the middle of a plateau does not depend on the scale, so all inactive
+    coefficients, and the shift of the active ones that fit what these leave, scale as s^L.
     """
     errors = []
     for scale in scales:
@@ -94,7 +94,7 @@ def test_the_error_of_plateaus_falls_with_the_power_of_the_depth(depth, scales):
 
 @pytest.mark.slow
 def test_times_lag_by_the_power_of_the_depth_less_two():
-    """A coefficient is visible once its clock is within O(1) of its pole, of s^(2−L) in all."""
+    """A coefficient is visible once its ξ is within O(1) of its pole, of s^(2−L) in all."""
     scales, lags = (1e-2, 1e-3, 1e-4), []
     for scale in scales:
         given = problem(3, scale, seed=1)
@@ -128,7 +128,7 @@ def test_verify_passes_and_says_nothing_of_a_sample_flow_it_cannot_run():
     assert any(check.name.startswith("saddle") for check in verdict.checks)
 
 
-def test_sample_and_parameter_space_agree_where_clocks_are_resolved():
+def test_sample_and_parameter_space_agree_where_mirror_coordinates_are_resolved():
     given = problem(3, 0.1, seed=1)
     times = np.array([1.0, 5.0, 20.0, 50.0])
     sample = lp.flow(given, times=times, space=lp.SampleSpace())
@@ -157,7 +157,7 @@ def test_by_its_own_pace_a_flow_takes_no_longer_at_tinier_scales(network, scale)
     limit, path = lp.predict(given), lp.saddles(given)
     run = lp.flow(given, space=lp.LogCoordinates(max_steps=20_000))  # in time, more than 100 000
     assert run.status is lp.Status.CONVERGED
-    # The flow stops at a misfit of 1e-10; the sensitivity here is below 100.
+    # The flow stops at a relative residual of 1e-10; the sensitivity here is below 100.
     np.testing.assert_allclose(run.coef, limit.coef, rtol=0, atol=1e-8)
     # 100 times the integrator's tolerance; the lag is of the order of the scale.
     np.testing.assert_allclose(half_way_times(run, path), predicted_times(path), rtol=1e-8)
@@ -222,9 +222,9 @@ def test_by_their_own_pace_flows_are_where_they_are_in_sample_space(network, mon
 @pytest.mark.parametrize("network", [lp.Diagonal(4), lp.SignedPower(3)], ids=repr)
 def test_the_jacobian_of_the_pace_is_its_derivative(network, held):
     given = problem(None, 0.1, seed=1, network=network)
-    growth, task = network.growth_coordinates(given.init), given.regression
-    pace = GrowthPace.of(growth, task.X, task.y, 2.0)
-    pace = GrowthPace(**vars(pace) | {"held": np.array(held, dtype=bool)})
+    growth, task = network.log_chart(given.init), given.regression
+    pace = LogTimeChange.of(growth, task.X, task.y, 2.0)
+    pace = LogTimeChange(**vars(pace) | {"held": np.array(held, dtype=bool)})
     rng = np.random.default_rng(0)
     state = 0.5 * rng.standard_normal(growth.dimension + len(task.y) + 1)
     step = 1e-6
@@ -239,7 +239,7 @@ def test_the_jacobian_of_the_pace_is_its_derivative(network, held):
 
 
 def test_data_far_above_the_start_are_followed_in_logarithms():
-    """Next to a pole clocks hold coefficients of 1e12 to a few digits, at any scale."""
+    """Next to a pole mirror coordinates hold coefficients of 1e12 to a few digits, at any scale."""
     rng = np.random.default_rng(5)
     task = lp.Regression(rng.standard_normal((3, 6)), 1e12 * rng.standard_normal(3))
     network = lp.SignedPower(6)

@@ -28,7 +28,9 @@ def test_ends_in_finite_time_at_the_rounding_of_the_coefficients(network, scale,
     assert run.status is lp.Status.CONVERGED
     assert np.isfinite(run.times).all()
     # Some tens of roundings of the coefficients that add up to the fit.
-    assert run.misfit <= max(1e-10, 100 * EPS * float(np.abs(TASK.X[0]) @ np.abs(run.coef)))
+    assert run.relative_residual <= max(
+        1e-10, 100 * EPS * float(np.abs(TASK.X[0]) @ np.abs(run.coef))
+    )
     limit = lp.predict(problem)
     assert np.linalg.norm(run.coef - limit.coef) <= 1e-8 * np.linalg.norm(limit.coef)
 
@@ -63,15 +65,15 @@ def test_data_below_the_rounding_are_refused_with_a_reason(network, space):
 @pytest.mark.parametrize("space", SPACES, ids=["sample", "parameter"])
 def test_an_end_that_was_asked_for_is_reached_all_the_same(space):
     problem = problem_at(lp.Diagonal(6), 1e4)
-    soon = 1e-45  # about one e-fold of the misfit: rates are scale^(2L-2) = 1e40
+    soon = 1e-45  # about one e-fold of the relative residual: rates are scale^(2L-2) = 1e40
     run = lp.flow(problem, t_end=soon, space=space)
     assert run.status is lp.Status.REACHED_END
     assert run.times[-1] == pytest.approx(soon)
     assert np.isfinite(run.coefs).all()
 
 
-def test_a_verdict_allows_for_the_rounding_of_clocks():
-    """What one rounding of each clock does to the fit is within what the verdict tolerates."""
+def test_a_verdict_allows_for_the_rounding_of_mirror_coordinates():
+    """What one rounding of each ξ does to the fit is within what the verdict tolerates."""
     rng = np.random.default_rng(6)
     X = rng.standard_normal((6, 4))
     task = lp.Regression(X, X @ rng.standard_normal(4) * 1e-8)
@@ -79,9 +81,9 @@ def test_a_verdict_allows_for_the_rounding_of_clocks():
     direction = rng.standard_normal((3, 4)) * [1.0, 10.0, 0.1, 0.3]
     problem = lp.Problem(network, lp.Init(list(direction)), task)
     limit = lp.predict(problem)
-    clocks = X.T @ limit.dual
-    shaken = clocks + EPS * np.sign(X @ np.ones(4)) @ np.abs(X) * np.abs(limit.dual).max()
-    coef = network.mirror_map(problem.init).coefs(shaken)
-    misfit = np.linalg.norm(X @ coef - task.y) / np.linalg.norm(task.y)
-    assert misfit > 1e-10  # the stopping rule of the flow cannot be met
-    assert misfit <= sensitivity_of(problem, limit).rounding_misfit()
+    xi = X.T @ limit.dual
+    perturbation = xi + EPS * np.sign(X @ np.ones(4)) @ np.abs(X) * np.abs(limit.dual).max()
+    coef = network.mirror_map(problem.init).coefs(perturbation)
+    relative_residual = np.linalg.norm(X @ coef - task.y) / np.linalg.norm(task.y)
+    assert relative_residual > 1e-10  # the stopping rule of the flow cannot be met
+    assert relative_residual <= sensitivity_of(problem, limit).rounding_residual()

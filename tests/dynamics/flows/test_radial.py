@@ -161,7 +161,7 @@ class TestScales:
     def test_large_without_a_null_space(self, network, scale):
         """All of z must shrink to X⁻¹y: the layers follow to the end, with their digits.
 
-        A long way down is not the trap, which only the curve's own starts fall into.
+        A long way down is not the stable manifold, on which only the curve's own starts are.
         """
         task = lp.Regression(np.array([[2.0, 1.0], [0.5, -1.0]]), [1.0, 2.0])
         init = lp.Init.balanced(network, task, scale, direction=[1.0, 0.5])

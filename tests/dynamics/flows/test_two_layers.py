@@ -303,9 +303,9 @@ class TestScales:
     def test_jumps_come_when_they_should(self, scale):
         """Whitened data, σ = 2 and 1: the second jump waits for `log(1/γ)/2`.
 
-        Awake layers hide a dormant direction of size √(2γ) behind rounding of eps: relative errors
-        of eps/√(2γ) in it, and as large ones in β at the jump. When nothing is left of it, a flow
-        that jumps at the wrong time, or never, must say so instead.
+        Active layers hide a inactive direction of size √(2γ) behind rounding of eps: relative
+        errors of eps/√(2γ) in it, and as large ones in β at the jump. When nothing is left of it, a
+        flow that jumps at the wrong time, or never, must say so instead.
         """
         rng = np.random.default_rng(0)
         X = np.linalg.qr(rng.standard_normal((4, 4)))[0]
@@ -337,9 +337,9 @@ class TestScales:
         """Already the default is the flow in sample space: that cannot be the way out."""
         task, network = lp.Regression(*oracle.data(3, 5, 2, 1)), lp.TwoLayer(6)
         init = lp.Init.orthogonal(network, task, log_scale=-2302.6)
-        with pytest.raises(ScaleNotRepresentable) as caught:
+        with pytest.raises(ScaleNotRepresentable) as on_manifold:
             lp.flow(lp.Problem(network, init, task), space=lp.SampleSpace())
-        assert "use the flow in sample space" not in str(caught.value)
+        assert "use the flow in sample space" not in str(on_manifold.value)
 
     @pytest.mark.parametrize("scale", [0.0, np.inf])
     def test_the_limits(self, scale):
@@ -349,7 +349,7 @@ class TestScales:
             lp.flow(lp.Problem(network, init, task))
 
     def test_rows_of_very_different_sizes(self):
-        """A start of diag(1, 1e-18): the second neuron wakes at t = log(1e18) or so, and is not
+        """A start of diag(1, 1e-18): the second neuron activates at t = log(1e18) or so, and is not
         below the rank of anything: its rows are on a scale of their own.
         """
         task = lp.Regression(np.eye(2), np.diag([2.0, 1.0]))

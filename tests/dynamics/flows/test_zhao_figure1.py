@@ -17,9 +17,10 @@ SADDLES = np.array(
     [[0.8, 0.0, 0.0, 0.0], [0.0, 0.0, 1.4, 0.0], [0.0, 0.0, 10 / 7, -10 / 49]]
 )  # zhao, section 7
 
-# The Hessians have the eigenvalues ±2, so growth times are ½, not 1 (an erratum of C.1).
-GROWTH_TIME = 0.5
-# At the default tolerance the clocks at the second plateau are right to 4e-7, k⁽²⁾ to 2e-9.
+# The Hessians have the eigenvalues ±2, so activation times are ½, not 1 (an erratum of C.1).
+ACTIVATION_TIME = 0.5
+# At the default tolerance the mirror coordinates at the second plateau are right to 4e-7, k⁽²⁾ to
+# 2e-9.
 EXACT = lp.SampleSpace(rtol=1e-11)
 
 
@@ -49,8 +50,8 @@ def middles(given):
 def test_the_saddles_are_the_printed_ones():
     path = lp.saddles(problem(1e-60))
     np.testing.assert_allclose(path.coefs[1:], SADDLES, rtol=0, atol=1e-14)
-    growth = lp.growth_times(problem(1e-60).network, problem(1e-60).init)
-    np.testing.assert_allclose([growth.t_plus, growth.t_minus], GROWTH_TIME, rtol=1e-12)
+    growth = lp.activation_times(problem(1e-60).network, problem(1e-60).init)
+    np.testing.assert_allclose([growth.t_plus, growth.t_minus], ACTIVATION_TIME, rtol=1e-12)
     np.testing.assert_allclose(path.times[1:], [0.5, 2.0, 2.0 + 40 / 49], rtol=1e-12)
 
 
@@ -72,13 +73,14 @@ def test_plateaus_at_1e_minus_300():
 def closest_approach():
     """The exponent e of the distance s^e to which the flow comes to k⁽²⁾, and the time, in units.
 
-    Near a saddle a dormant coefficient is s^{2(1 − |c|/t)} for its clock c and growth time t. On a
-    plateau clocks are linear in time, and while some fall back others come.
+    Near a saddle a inactive coefficient is s^{2(1 − |c|/t)} for its mirror coordinate c and
+    activation time t. On a plateau mirror coordinates are linear in time, and while some fall back
+    others come.
     """
     path = lp.saddles(problem(1e-60))
     share = np.linspace(0, 1, 10_001)[:, None]
-    clocks = (1 - share) * path.duals[2] + share * path.duals[3]
-    exponents = 2 * (1 - np.abs(clocks) / GROWTH_TIME)[:, path.coefs[2] == 0].min(axis=1)
+    xi = (1 - share) * path.mirrors[2] + share * path.mirrors[3]
+    exponents = 2 * (1 - np.abs(xi) / ACTIVATION_TIME)[:, path.coefs[2] == 0].min(axis=1)
     best = exponents.argmax()
     return exponents[best], path.times[2] + share[best, 0] * (path.times[3] - path.times[2])
 
@@ -91,8 +93,8 @@ def test_how_close_the_flow_comes_to_the_second_saddle():
     """As s^0.108: 5e-6 at 1e-60, and 1e-9 below 1e-94 only, however exact the flow.
 
     Corrections to the power are of relative size s^0.1, below 1e-7 here; the grid in time is too
-    coarse for the tie of two exponents by 1e-4 of their slopes, which are below 1. Only dormant
-    coefficients tell: what is awake follows the flow's tolerance, 1e-11, which is more than that.
+    coarse for the tie of two exponents by 1e-4 of their slopes, which are below 1. Only inactive
+    coefficients tell: what is active follows the flow's tolerance, 1e-11, which is more than that.
     """
     exponent, when = closest_approach()
     scales = 10.0 ** -np.array([80, 140])
@@ -101,12 +103,12 @@ def test_how_close_the_flow_comes_to_the_second_saddle():
         given = problem(scale)
         times = [when * lp.saddles(given).time_unit]
         found.append(lp.flow(given, times=times, space=EXACT).coefs[0])
-    dormant = np.array(found)[:, SADDLES[1] == 0]
-    np.testing.assert_allclose(slopes(scales, dormant), exponent, rtol=0, atol=1e-4)
+    inactive = np.array(found)[:, SADDLES[1] == 0]
+    np.testing.assert_allclose(slopes(scales, inactive), exponent, rtol=0, atol=1e-4)
 
 
 def test_how_close_the_limit_is_to_the_third_saddle():
-    """As s^(8/49): 4e-8 at 1e-60, and 1e-9 below 1e-69 only, the clock of k₁ being 45/98.
+    """As s^(8/49): 4e-8 at 1e-60, and 1e-9 below 1e-69 only, ξ of k₁ being 45/98.
 
     Corrections to the power are some times the distance itself, 2e-6 at 1e-50; `predict` is exact
     to 1e-14, 1e-5 of the distance at 1e-70. Both count over ten decades, a factor 23 in the log.
@@ -116,8 +118,8 @@ def test_how_close_the_limit_is_to_the_third_saddle():
     np.testing.assert_allclose(slopes(scales, found - SADDLES[2]), 8 / 49, rtol=0, atol=1e-5)
 
 
-def test_plateaus_and_dormant_coefficients_against_110_digits():
-    """At 1e-30: every coefficient to 1e-9, sign and log-modulus of dormant ones to 1e-6.
+def test_plateaus_and_inactive_coefficients_against_110_digits():
+    """At 1e-30: every coefficient to 1e-9, sign and log-modulus of inactive ones to 1e-6.
 
     Half the scale's digits are half the time to go, and half the digits do.
 

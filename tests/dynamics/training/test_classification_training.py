@@ -33,7 +33,7 @@ def test_gradient_descent_is_off_the_flow_by_the_size_of_its_steps(network):
 def test_what_is_recorded():
     run = lp.train(made(lp.Diagonal(2)), lp.GD(0.01), 2000)
     assert run.status is lp.Status.REACHED_END
-    assert run.misfit == 0.0
+    assert run.relative_residual == 0.0
     np.testing.assert_allclose(run.margins, TASK.margins(run.coefs), rtol=1e-12)
     np.testing.assert_allclose(run.losses, np.exp(-run.margins).sum(axis=1), rtol=1e-12)
     np.testing.assert_allclose(run.log_losses, np.log(run.losses), rtol=0, atol=1e-14)
@@ -41,11 +41,11 @@ def test_what_is_recorded():
     assert "log loss" in repr(run)
 
 
-def test_wrong_sides_are_the_misfit():
+def test_wrong_sides_are_the_relative_residual():
     """One step that does nothing to speak of, from a start with one sample on the wrong side."""
     given = lp.Problem(lp.Diagonal(2), lp.Init([[1.0, 1.0], [-1.0, 0.1]]), TASK)
     run = lp.train(given, lp.GD(1e-9), 1)
-    assert run.misfit == 0.5
+    assert run.relative_residual == 0.5
 
 
 @pytest.mark.parametrize("loss", ["exponential", "logistic"])
@@ -60,7 +60,7 @@ def test_too_large_steps_diverge():
     given = lp.Problem(lp.Diagonal(3), lp.Init([[5.0, 5.0], [-5.0, -5.0], [5.0, 4.0]]), TASK)
     run = lp.train(given, lp.GD(10.0), 100)
     assert run.status is lp.Status.DIVERGED
-    assert run.misfit == np.inf
+    assert run.relative_residual == np.inf
 
 
 def test_noise_on_the_classes_is_refused():

@@ -35,9 +35,12 @@ class TestAgainstALoop:
         noise = rule.draws(len(X), 0, self.STEPS, y.shape[1:]).reshape(self.STEPS, *targets.shape)
         for step in range(self.STEPS):
             labels = targets + rule.delta * noise[step]
-            pull = factor * X.T @ (labels - X @ first @ columns)
+            neg_grad = factor * X.T @ (labels - X @ first @ columns)
             rate = rule.learning_rate
-            first, columns = first + rate * pull @ columns.T, columns + rate * first.T @ pull
+            first, columns = (
+                first + rate * neg_grad @ columns.T,
+                columns + rate * first.T @ neg_grad,
+            )
         return first, columns.reshape(second.shape)
 
     # A few roundings of numbers of order 1 in each step, none of which expands.

@@ -68,7 +68,7 @@ def test_the_end_point_is_that_of_the_exact_law(run_and_loop):
     X = problem.task.X
     outside = problem.init.layers[0] - np.linalg.pinv(X) @ (X @ problem.init.layers[0])
     outer = problem.network.outer([layer[-1] for layer in run.layers])
-    # The misfit is below 1e-9 and X is well conditioned.
+    # The relative residual is below 1e-9 and X is well conditioned.
     error = np.linalg.norm(run.coef - target - outer * outside)
     assert error <= 1e-8 * np.linalg.norm(run.coef)
 

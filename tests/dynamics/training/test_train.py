@@ -18,9 +18,9 @@ def plain_descent(problem, learning_rate, steps):
     layers = np.stack(problem.init.layers)
     history = [layers]
     for _ in range(steps):
-        pull = factor * X.T @ (y - X @ np.prod(layers, axis=0))
+        neg_grad = factor * X.T @ (y - X @ np.prod(layers, axis=0))
         others = [np.prod(np.delete(layers, j, axis=0), axis=0) for j in range(len(layers))]
-        layers = layers + learning_rate * pull * np.stack(others)
+        layers = layers + learning_rate * neg_grad * np.stack(others)
         history.append(layers)
     return np.stack(history)
 
@@ -52,8 +52,8 @@ def test_differences_of_squares_shrink_by_the_exact_law():
     run = lp.train(problem, lp.GD(rate), steps=200, record=range(201))
     a, b = run.layers
     X, y = problem.task.X, problem.task.y
-    pulls = 2.0 * (y - run.coefs @ X.T) @ X
-    expected = (a**2 - b**2)[:-1] * (1 - (rate * pulls[:-1]) ** 2)
+    neg_grads = 2.0 * (y - run.coefs @ X.T) @ X
+    expected = (a**2 - b**2)[:-1] * (1 - (rate * neg_grads[:-1]) ** 2)
     # One step's rounding of squares of order 1.
     np.testing.assert_allclose((a**2 - b**2)[1:], expected, rtol=0, atol=1e-14)
 

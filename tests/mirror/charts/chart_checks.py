@@ -1,4 +1,4 @@
-"""What every chart in growth coordinates must satisfy, checked against the layers themselves."""
+"""What every logarithmic chart must satisfy, checked against the layers themselves."""
 
 import numpy as np
 
@@ -28,12 +28,12 @@ def assert_gradient(chart, state):
 
 
 def assert_velocity(chart, state, derivatives):
-    """The layers move by `pull · ∂β/∂layer`: the chain rule against the chart's velocity."""
+    """The layers move by `neg_grad · ∂β/∂layer`: the chain rule against the chart's velocity."""
     n = len(chart.movable)
-    pull = np.random.default_rng(6).standard_normal(n)
+    neg_grad = np.random.default_rng(6).standard_normal(n)
     moving = differences(lambda s: np.concatenate(chart.layers(s)), state)
-    velocity = chart.velocity(pull, state) * np.exp(-chart.log_time_unit)
-    expected = np.concatenate([pull * part for part in derivatives(chart.layers(state))])
+    velocity = chart.velocity(neg_grad, state) * np.exp(-chart.log_time_unit)
+    expected = np.concatenate([neg_grad * part for part in derivatives(chart.layers(state))])
     # Central differences, as above.
     np.testing.assert_allclose(
         moving @ velocity, expected, rtol=1e-7, atol=1e-8 * np.abs(expected).max()
@@ -41,17 +41,17 @@ def assert_velocity(chart, state, derivatives):
 
 
 def assert_velocity_gradient(chart, state):
-    """Against differences of the velocity at a fixed pull, and linear in the pull."""
+    """Against differences of the velocity at a fixed gradient, and linear in that."""
     n = len(chart.movable)
-    pull = np.random.default_rng(7).standard_normal(n)
-    exact = chart.velocity_gradient(pull, state)
+    neg_grad = np.random.default_rng(7).standard_normal(n)
+    exact = chart.velocity_gradient(neg_grad, state)
     assert exact.shape == (chart.dimension, chart.dimension)
-    found = differences(lambda s: chart.velocity(pull, s), state)
+    found = differences(lambda s: chart.velocity(neg_grad, s), state)
     np.testing.assert_allclose(found, exact, rtol=0, atol=1e-8 * max(np.abs(found).max(), 1.0))
-    pulls = np.random.default_rng(8).standard_normal((n, 3))
-    several = chart.velocity(pulls, state)
+    neg_grads = np.random.default_rng(8).standard_normal((n, 3))
+    several = chart.velocity(neg_grads, state)
     assert several.shape == (chart.dimension, 3)
-    np.testing.assert_array_equal(several[:, 1], chart.velocity(pulls[:, 1], state))
+    np.testing.assert_array_equal(several[:, 1], chart.velocity(neg_grads[:, 1], state))
 
 
 def assert_many_states_at_once(chart):
@@ -68,9 +68,9 @@ def assert_never_undefined(chart):
     n = len(chart.movable)
     for size in (1e4, -1e4):
         state = np.full(chart.dimension, size)
-        for pull in (np.full(n, 1e100), np.zeros(n), np.full(n, -1e100)):
-            assert np.isfinite(chart.velocity(pull, state)).all()
-            assert np.isfinite(chart.velocity_gradient(pull, state)).all()
+        for neg_grad in (np.full(n, 1e100), np.zeros(n), np.full(n, -1e100)):
+            assert np.isfinite(chart.velocity(neg_grad, state)).all()
+            assert np.isfinite(chart.velocity_gradient(neg_grad, state)).all()
         assert np.isfinite(chart.coefs(state)).all()
         assert np.isfinite(chart.times_gradient(np.eye(n), state)).all()
         assert all(np.isfinite(layer).all() for layer in chart.layers(state))

@@ -1,11 +1,11 @@
-"""Growth coordinates of deep diagonal networks, against the layers and plain gradients."""
+"""Logarithmic coordinates of deep diagonal networks, against the layers and plain gradients."""
 
 import numpy as np
 import pytest
 from tests.mirror.charts import chart_checks as charts
 
 import limitpoint as lp
-from limitpoint.mirror.charts.deep_diagonal_chart import SmallestLayerGrowth
+from limitpoint.mirror.charts.deep_diagonal_chart import DeepDiagonalChart
 
 DEPTHS = (3, 4, 5, 6)
 KINDS = (
@@ -44,8 +44,8 @@ def direction_of(depth):
 
 def chart_of(depth, scale=None, **log_scale):
     init = lp.Init(direction_of(depth), scale, **log_scale)
-    chart = lp.Diagonal(depth).growth_coordinates(init)
-    assert isinstance(chart, SmallestLayerGrowth)
+    chart = lp.Diagonal(depth).log_chart(init)
+    assert isinstance(chart, DeepDiagonalChart)
     return chart
 
 
@@ -99,10 +99,10 @@ class TestChart:
         """
         chart = chart_of(depth, 0.5)
         state = charts.some_state(chart)
-        pull = np.linspace(-1, 1, N) + 0.05
+        neg_grad = np.linspace(-1, 1, N) + 0.05
         slope = np.diag(chart.times_gradient(np.eye(N), state))
-        speed = chart.velocity(pull, state) * np.exp(-chart.log_time_unit)
-        expected = pull * np.sum(np.square(derivatives(chart.layers(state))), axis=0)
+        speed = chart.velocity(neg_grad, state) * np.exp(-chart.log_time_unit)
+        expected = neg_grad * np.sum(np.square(derivatives(chart.layers(state))), axis=0)
         np.testing.assert_allclose(slope * speed, expected, rtol=1e-12)
         np.testing.assert_array_equal(expected[FROZEN], 0.0)
 
@@ -115,9 +115,9 @@ class TestChart:
         chart = chart_of(depth, scale)
         for size in (1e4, -1e4):
             state = np.full(N, size)
-            for pull in (np.full(N, 1e100), np.zeros(N), np.full(N, -1e100)):
-                assert np.isfinite(chart.velocity(pull, state)).all()
-                assert np.isfinite(chart.velocity_gradient(pull, state)).all()
+            for neg_grad in (np.full(N, 1e100), np.zeros(N), np.full(N, -1e100)):
+                assert np.isfinite(chart.velocity(neg_grad, state)).all()
+                assert np.isfinite(chart.velocity_gradient(neg_grad, state)).all()
             assert np.isfinite(chart.times_gradient(np.eye(N), state)).all()
             assert not np.isnan([chart.coefs(state), *chart.layers(state)]).any()
             signs, _ = chart.signs_and_logs(state)
@@ -153,8 +153,10 @@ class TestChart:
     def test_tiny_scales_are_the_same_shape_shifted(self, depth):
         """Relative to the start, with time in units of `s^{2−L}`, nothing depends on the scale."""
         chart, tiny = chart_of(depth, 1.0), chart_of(depth, log_scale=-150.0)
-        state, pull = charts.some_state(chart), np.linspace(-1, 1, N)
-        np.testing.assert_array_equal(tiny.velocity(pull, state), chart.velocity(pull, state))
+        state, neg_grad = charts.some_state(chart), np.linspace(-1, 1, N)
+        np.testing.assert_array_equal(
+            tiny.velocity(neg_grad, state), chart.velocity(neg_grad, state)
+        )
         assert tiny.log_time_unit == (2 - depth) * -150.0
         signs, logs = chart.signs_and_logs(state)
         tiny_signs, tiny_logs = tiny.signs_and_logs(state)
@@ -162,14 +164,14 @@ class TestChart:
         there = np.isfinite(logs)
         np.testing.assert_allclose(tiny_logs[there] - logs[there], -150.0 * depth, rtol=1e-13)
 
-    def test_states_at_positions_of_the_mirror_map(self, depth):
+    def test_states_at_curve_params_of_the_mirror_map(self, depth):
         """Both run along one curve: the chart with the layer, the map with the coefficient."""
         chart = chart_of(depth, 0.5)
         mirror = lp.Diagonal(depth).mirror_map(lp.Init(direction_of(depth), 0.5))
-        for position in (-3.0, -0.2, 0.0, 1.3, 6.0):
-            positions = np.full(N, position)
-            coefs = mirror.along(positions).coefs
-            found = chart.coefs(chart.states_at(positions))
+        for curve_param in (-3.0, -0.2, 0.0, 1.3, 6.0):
+            curve_params = np.full(N, curve_param)
+            coefs = mirror.along(curve_params).coefs
+            found = chart.coefs(chart.states_at(curve_params))
             np.testing.assert_allclose(found, coefs, rtol=1e-12)
 
 
@@ -182,7 +184,7 @@ def test_the_refusal_of_times_beyond_float64():
 def test_rates_are_finite_where_the_product_of_the_layers_is_not(tied):
     """Four layers of 1e100, three of which make the rate's numerator overflow."""
     direction = np.array([[1.0], [-2.0], [1.0 if tied else 3.0], [4.0]])
-    growth = SmallestLayerGrowth.of(lp.Init(list(direction), 1e-120))
+    growth = DeepDiagonalChart.of(lp.Init(list(direction), 1e-120))
     # sinh τ = (a/c) has grown to 1e100, all layers with it.
     width = 0.0 if tied else np.sqrt(3.0)
     state = np.array([230.0]) if tied else np.arcsinh(1e100 / width) - np.arcsinh([1.0 / width])

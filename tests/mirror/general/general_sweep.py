@@ -22,7 +22,7 @@ DIGITS = 30
 LARGEST, PIECES = Decimal(10) ** 7, 150
 # What a table claims, of k beside the change that a relative change of the block makes: what ends
 # tables. And of ξ: next to a pole any rounding of ξ is all of k.
-CLAIMED, CLAIMED_OF_CLOCKS = 1e-9, 1e-12
+CLAIMED, CLAIMED_OF_MIRROR = 1e-9, 1e-12
 EPS = np.finfo(np.float64).eps
 
 
@@ -84,16 +84,16 @@ def errors(mirror, found):
 
     Less what the error of ξ that is claimed makes of it, and the rounding of log|k|.
     """
-    clocks = np.array([clock for clock, _, _, _ in found])
-    signs, logs = mirror.signs_and_logs(clocks[:, None])
+    xi = np.array([one_xi for one_xi, _, _, _ in found])
+    signs, logs = mirror.signs_and_logs(xi[:, None])
     result = []
-    for (clock, k, size, slope), sign, log in zip(found, signs[:, 0], logs[:, 0], strict=True):
+    for (one_xi, k, size, slope), sign, log in zip(found, signs[:, 0], logs[:, 0], strict=True):
         if not log < np.inf:
             result.append(np.nan if np.isnan(log) else np.inf)
             continue
         own = Decimal(float(sign)) * (Decimal(float(log)).exp() if log > -np.inf else 0)
         digits = 1 + (abs(Decimal(float(log))) if log > -np.inf else 0)
-        shift = Decimal(CLAIMED_OF_CLOCKS) * abs(Decimal(clock)) * slope**2
+        shift = Decimal(CLAIMED_OF_MIRROR) * abs(Decimal(one_xi)) * slope**2
         rounding = Decimal(8 * EPS) * digits * abs(k)
         off = max(abs(own - k) - shift - rounding, Decimal(0))
         result.append(float(off / (abs(k) + size * slope)))

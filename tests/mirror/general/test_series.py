@@ -108,9 +108,9 @@ class TestNearEigenvectors:
             exact = (1.0 + apart) - 1.0
             assert abs(z[0]) == pytest.approx(exact / np.sqrt(2), rel=1e-15)
             # The coefficient is −¼(a − b)² e^{−2ξ} in the end.
-            clocks = np.array([-60.0])
+            xi = np.array([-60.0])
             wanted = -0.25 * (1e-8 * exact) ** 2 * np.exp(120.0)
-            assert mirror.coefs(clocks)[0] == pytest.approx(wanted, rel=1e-9)
+            assert mirror.coefs(xi)[0] == pytest.approx(wanted, rel=1e-9)
 
     def test_of_a_hessian_that_is_rounded_are_refused(self):
         """Its entries, 0.8 and 0.6, are not known to the last digit."""

@@ -110,8 +110,8 @@ class TestAffine:
         init = lp.Init.random(network, task, seed=0)
         assert network.mirror_map(init) is None
         assert network.layers_at(init, np.zeros(3)) is None
-        assert network.growth_times(init) is None
-        assert network.growth_coordinates(init) is None
+        assert network.activation_times(init) is None
+        assert network.log_chart(init) is None
 
 
 class TestErrors:

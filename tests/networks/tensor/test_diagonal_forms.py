@@ -1,4 +1,4 @@
-"""Diagonal networks in disguise: there and back, on layers of the form."""
+"""Networks that reduce to diagonal ones: there and back, on layers of the form."""
 
 import numpy as np
 import pytest

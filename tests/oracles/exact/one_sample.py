@@ -105,7 +105,7 @@ def _singular(matrix):
 def _root(terms, goal):
     """ν with `Σ ¼s(P²e^{2sν} − N²e^{−2sν}) = goal`, increasing in ν."""
 
-    def misfit(nu):
+    def relative_residual(nu):
         value = slope = mpf(0)
         for s, plus, minus in terms:
             grown = mp.exp(2 * s * nu)
@@ -116,14 +116,14 @@ def _root(terms, goal):
 
     step = 1 / max(s for s, _, _ in terms)
     low, high, reach = mpf(0), mpf(0), step
-    while misfit(high)[0] < 0:
+    while relative_residual(high)[0] < 0:
         high, reach = high + reach, 2 * reach
     reach = step
-    while misfit(low)[0] > 0:
+    while relative_residual(low)[0] > 0:
         low, reach = low - reach, 2 * reach
     nu = (low + high) / 2
     for _ in range(MAX_STEPS):
-        value, slope = misfit(nu)
+        value, slope = relative_residual(nu)
         low, high = (nu, high) if value < 0 else (low, nu)
         new = nu - value / slope
         if abs(new - nu) <= ACCURACY * step:

@@ -86,21 +86,21 @@ def _limit(kept, sign, log_square, X, y):
 def _root(log_square, floor, goal):
     """`t = log e` with `t + log ξ²(a² + e^t) = goal`: increasing in t; Newton inside a bracket."""
 
-    def misfit(t):
+    def relative_residual(t):
         e = mp.exp(t)
         value, slope = log_square(floor + e)
         return t + value - goal, 1 + e * slope
 
     low = high = mpf(0)
     step = mpf(1)
-    while misfit(high)[0] < 0:
+    while relative_residual(high)[0] < 0:
         high, step = high + step, 2 * step
     step = mpf(1)
-    while misfit(low)[0] > 0:
+    while relative_residual(low)[0] > 0:
         low, step = low - step, 2 * step
     t = (low + high) / 2
     for _ in range(MAX_STEPS):
-        value, slope = misfit(t)
+        value, slope = relative_residual(t)
         low, high = (t, high) if value < 0 else (low, t)
         new = t - value / slope
         if abs(new - t) <= ACCURACY * max(1, abs(t)):

@@ -21,12 +21,12 @@ def solved(request):
     return problem, lp.predict(problem)
 
 
-def certify(problem, coef, clocks, *, y=None, in_range=True):
+def certify(problem, coef, xi, *, y=None, in_range=True):
     constraint = Constraint.of(problem.task.X, problem.task.y if y is None else np.asarray(y))
     if in_range:
         constraint = replace(constraint, fit=constraint.y, in_range=True)
     mirror = problem.network.mirror_map(problem.init)
-    rows = np.asarray(coef)[None], np.asarray(clocks)[None]
+    rows = np.asarray(coef)[None], np.asarray(xi)[None]
     return certify_mirror_limits(constraint, mirror, *rows)[0]
 
 
@@ -38,7 +38,7 @@ def start_of(problem):
 
 def test_the_limit_is_accepted(solved):
     problem, limit = solved
-    certificate = certify(problem, limit.coef, limit.clocks)
+    certificate = certify(problem, limit.coef, limit.mirror)
     assert certificate.ok
     assert set(certificate.residuals) == {
         "feasibility",
@@ -54,7 +54,7 @@ def test_coefficients_off_by_a_millionth_are_refused(solved):
     problem, limit = solved
     nudge = NUDGE * (np.abs(limit.coef).max() + start_of(problem))
     wrong = limit.coef + nudge * (np.arange(15) == np.abs(limit.coef).argmax())
-    certificate = certify(problem, wrong, limit.clocks)
+    certificate = certify(problem, wrong, limit.mirror)
     assert not certificate.ok
     assert certificate.residuals["feasibility"] > certificate.tolerance
     assert certificate.residuals["stationarity"] > certificate.tolerance
@@ -65,25 +65,25 @@ def test_another_interpolator_is_refused_by_stationarity_alone(solved):
     nudge = NUDGE * (np.abs(limit.coef).max() + start_of(problem))
     aside = null_space(problem.task.X)[:, 0]
     wrong = limit.coef + nudge * aside / np.abs(aside).max()
-    certificate = certify(problem, wrong, limit.clocks)
+    certificate = certify(problem, wrong, limit.mirror)
     assert certificate.residuals["feasibility"] <= certificate.tolerance
     assert certificate.residuals["stationarity"] > certificate.tolerance
 
 
-def test_clocks_off_by_a_millionth_are_refused(solved):
+def test_mirror_coordinates_off_by_a_millionth_are_refused(solved):
     problem, limit = solved
-    assert not certify(problem, limit.coef, (1 + NUDGE) * limit.clocks).ok
+    assert not certify(problem, limit.coef, (1 + NUDGE) * limit.mirror).ok
 
 
-def test_coefficients_of_clocks_outside_the_row_space_are_refused(solved):
+def test_coefficients_of_mirror_coordinates_outside_the_row_space_are_refused(solved):
     """β = Ψ(ξ) holds, but ξ is not Xᵀν: the potential is not minimal."""
     problem, limit = solved
     mirror = problem.network.mirror_map(problem.init)
     top = np.abs(limit.coef).argmax()
     aside = null_space(problem.task.X) @ null_space(problem.task.X)[top]
     # A coefficient moves by slope · δ, and slopes are at least twice the coefficients.
-    clocks = limit.clocks + 10 * NUDGE * aside / aside[top]
-    certificate = certify(problem, mirror.coefs(clocks), clocks)
+    xi = limit.mirror + 10 * NUDGE * aside / aside[top]
+    certificate = certify(problem, mirror.coefs(xi), xi)
     assert certificate.residuals["stationarity"] > certificate.tolerance
 
 
@@ -94,7 +94,7 @@ def test_other_targets_are_refused_by_feasibility(solved):
     )
     other = problem.task.y.copy()
     other[0] += NUDGE * size
-    certificate = certify(problem, limit.coef, limit.clocks, y=other)
+    certificate = certify(problem, limit.coef, limit.mirror, y=other)
     assert certificate.residuals["feasibility"] > certificate.tolerance
     assert certificate.residuals["stationarity"] <= certificate.tolerance
 
@@ -102,7 +102,7 @@ def test_other_targets_are_refused_by_feasibility(solved):
 def test_the_duality_gap_sees_a_wrong_pair():
     problem = gaussian_problem(5, 15, scale=1.0)
     limit = lp.predict(problem)
-    certificate = certify(problem, limit.coef, 1.1 * limit.clocks)
+    certificate = certify(problem, limit.coef, 1.1 * limit.mirror)
     assert certificate.residuals["duality gap"] > certificate.tolerance
 
 
@@ -113,10 +113,10 @@ def test_least_squares_is_checked_by_the_normal_equations():
     limit = lp.predict(problem)
     assert limit.certificate.ok
     assert "normal equations" in limit.certificate.residuals
-    wrong = certify(problem, (1 + NUDGE) * limit.coef, limit.clocks, in_range=False)
+    wrong = certify(problem, (1 + NUDGE) * limit.coef, limit.mirror, in_range=False)
     assert wrong.residuals["normal equations"] > wrong.tolerance
     # Taken for an interpolator it is refused as well.
-    assert not certify(problem, limit.coef, limit.clocks, in_range=True).ok
+    assert not certify(problem, limit.coef, limit.mirror, in_range=True).ok
 
 
 def test_a_residual_that_is_not_a_number_is_refused():
@@ -129,9 +129,9 @@ def test_an_overflowing_coefficient_is_refused():
     X, y = gaussian_data(5, 15)
     problem = diagonal_problem(X, y, np.ones(15), np.zeros(15))
     limit = lp.predict(problem)
-    clocks = limit.clocks.copy()
-    clocks[0] = 400.0
-    assert not certify(problem, limit.coef, clocks).ok
+    xi = limit.mirror.copy()
+    xi[0] = 400.0
+    assert not certify(problem, limit.coef, xi).ok
 
 
 def test_to_dict_and_text():
@@ -150,11 +150,11 @@ def test_to_dict_and_text():
 
 @pytest.mark.parametrize("network", [lp.SignedPower(3), lp.Diagonal(4)])
 @pytest.mark.parametrize("scale", [1e-2, 1e-6, 1e-12, 1e-60])
-def test_equal_columns_whose_clocks_float64_does_not_tell_apart(network, scale):
+def test_equal_columns_whose_mirror_coordinates_float64_does_not_tell_apart(network, scale):
     """The limit is the same for both, up to powers of the scale; their sum alone shows in the fit.
 
-    Next to their common pole any division between them has the same clocks, up to rounding: what
-    is not the right one must not be certified.
+    Next to their common pole any division between them has the same mirror coordinates, up to
+    rounding: what is not the right one must not be certified.
     """
     task = lp.Regression([[1.0, 1.0]], [0.7])
     last = [0.7, 0.9] if isinstance(network, lp.SignedPower) else [0.0, 0.0]

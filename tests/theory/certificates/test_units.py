@@ -38,13 +38,13 @@ class TestColumnsInDifferentUnits:
         # Both columns of the first row share one dual: the same curve at ν and at `size` times ν.
         depth = 2 if str(network).endswith("=2)") else 3
 
-        def grown(clock):
+        def grown(xi):
             start = 0.1**depth
             if depth == 2:
                 rate = 4.0 if isinstance(network, lp.Power) else 2.0
-                return start * np.exp(rate * clock)
+                return start * np.exp(rate * xi)
             rate = 3.0 if isinstance(network, lp.Power) else 1.0
-            return (10.0 - rate * clock) ** -3.0
+            return (10.0 - rate * xi) ** -3.0
 
         least = -20.0 / size if depth == 2 else -1e5 / size
         dual = brentq(lambda nu: grown(nu) + size * grown(size * nu) - 1.0, least, 0.0, xtol=1e-30)
@@ -60,10 +60,10 @@ class TestColumnsInDifferentUnits:
         assert limit.status is Status.CONVERGED
         assert (limit.coef > 0).all()
         # KKT: log(β/β(0)) is in the row space of X.
-        clocks = np.log(limit.coef / 0.01)
+        xi = np.log(limit.coef / 0.01)
         scaled = np.asarray(X) * limit.coef
-        dual = np.linalg.lstsq(scaled.T, limit.coef * clocks, rcond=None)[0]
-        np.testing.assert_allclose(scaled.T @ dual, limit.coef * clocks, rtol=1e-6, atol=1e-12)
+        dual = np.linalg.lstsq(scaled.T, limit.coef * xi, rcond=None)[0]
+        np.testing.assert_allclose(scaled.T @ dual, limit.coef * xi, rtol=1e-6, atol=1e-12)
 
     @pytest.mark.parametrize("small", [1e-7, 1e-9, 1e-14])
     @pytest.mark.parametrize("network", [lp.Power(2), lp.Diagonal(2)])
@@ -241,7 +241,7 @@ class TestTheBoundOnTheError:
         for size in (1e-5, 1e-7):
             off = size * rng.standard_normal(6) / parts
             wrong = (limit.coef + off)[None]
-            found = certify_mirror_limits(constraint, mirror, wrong, limit.clocks[None])[0]
+            found = certify_mirror_limits(constraint, mirror, wrong, limit.mirror[None])[0]
             assert found.error_bound >= 0.5 * float((parts * np.abs(off)).max())
             assert not found.ok
 
@@ -269,7 +269,7 @@ def test_the_bound_of_a_dense_network_sees_what_cancels_in_every_row():
         terms = np.abs(X) @ np.abs(limit.coef) + np.abs(task.y)
         error = float((np.abs(X * change) / terms[:, None]).max())
         wrong = certify_radial_limit(
-            Constraint.of(task.X, task.y), radial, limit.coef + change, limit.clocks
+            Constraint.of(task.X, task.y), radial, limit.coef + change, limit.mirror
         )
         assert not wrong.ok
         assert wrong.error_bound >= 0.9 * error

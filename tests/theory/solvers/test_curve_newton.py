@@ -48,7 +48,7 @@ def mirror_of(problem):
 
 
 def coefs_of(mirror, solution):
-    return mirror.along(solution.positions).coefs * mirror.coef_units
+    return mirror.along(solution.curve_params).coefs * mirror.coef_units
 
 
 def size_of(problem, coef):
@@ -69,9 +69,9 @@ def test_random_problems_are_solved_and_certified(number):
     assert limit.status is lp.Status.CONVERGED
     # Polishing is within the rounding of the positions, about 70 at most, times the depth.
     np.testing.assert_allclose(coefs_of(mirror, solution), limit.coef, rtol=0, atol=1e-10)
-    misfit = np.linalg.norm(problem.task.X @ limit.coef - problem.task.y)
+    relative_residual = np.linalg.norm(problem.task.X @ limit.coef - problem.task.y)
     largest = np.linalg.norm(problem.task.X, 2)
-    assert misfit <= NEWTON * largest * size_of(problem, limit.coef)
+    assert relative_residual <= NEWTON * largest * size_of(problem, limit.coef)
 
 
 @pytest.mark.parametrize("number", range(8))
@@ -135,7 +135,7 @@ class TestSpecialData:
         solution = solve(diagonal_problem(X, np.zeros(4), *layers, scale=0.1))[1]
         assert solution.converged
         assert solution.iterations == 0
-        np.testing.assert_array_equal(solution.positions, 0.0)
+        np.testing.assert_array_equal(solution.curve_params, 0.0)
         np.testing.assert_array_equal(solution.dual, 0.0)
 
     @pytest.mark.parametrize("scale", [1e-10, 1.0, 10.0])
@@ -144,8 +144,8 @@ class TestSpecialData:
         problem = diagonal_problem(X, np.zeros(4), *random_layers(10, depth), scale=scale)
         limit = lp.predict(problem)
         assert limit.certificate.ok
-        misfit = np.linalg.norm(X @ limit.coef)
-        assert misfit <= NEWTON * np.linalg.norm(X, 2) * size_of(problem, limit.coef)
+        relative_residual = np.linalg.norm(X @ limit.coef)
+        assert relative_residual <= NEWTON * np.linalg.norm(X, 2) * size_of(problem, limit.coef)
 
     def test_the_start_that_fits_already(self, depth):
         X, _ = gaussian_data(4, 10)
@@ -164,8 +164,9 @@ class TestSpecialData:
         mirror = problem.network.mirror_map(problem.init)
         limit = lp.predict(problem)
         assert limit.certificate.ok
-        # In units of the clocks, where float64 resolves them and their distance from the poles.
-        times = mirror.growth_times()
+        # In units of the mirror coordinates, where float64 resolves them and their distance from
+        # the poles.
+        times = mirror.activation_times()
         ends = np.where(x > 0, times.t_plus, times.t_minus) / np.abs(x)
         low, high = 0.0, float(ends.min())
         if (x * mirror.start_coefs()).sum() > 2.0:
@@ -173,9 +174,9 @@ class TestSpecialData:
             low, high = -float(back.min()), 0.0
         while high - low > 4 * np.finfo(float).eps * max(abs(low), abs(high)):
             middle = (low + high) / 2
-            fit = float(x @ mirror.along(mirror.positions(x * middle)).coefs)
+            fit = float(x @ mirror.along(mirror.curve_params(x * middle)).coefs)
             low, high = (middle, high) if fit < 2.0 else (low, middle)
-        np.testing.assert_allclose(limit.dual / mirror.clock_unit, high, rtol=1e-12)
+        np.testing.assert_allclose(limit.dual / mirror.mirror_unit, high, rtol=1e-12)
 
     @pytest.mark.parametrize("scale", [1e-20, 1e-2, 10.0])
     def test_dependent_samples(self, depth, scale):
@@ -225,49 +226,50 @@ class TestSpecialData:
         np.testing.assert_allclose(limit.coef[rest], without.coef, rtol=0, atol=100 * NEWTON)
 
 
-class TestGradedClocks:
+class TestGradedCoordinates:
     """One coefficient that starts far below the others, and that the data need all the same."""
 
     X = np.random.default_rng(8).standard_normal((3, 4))
-    # Inside the half-lines of u^L, so that no coefficient may be left out.
+    # Inside the sign constraints of u^L, so that no coefficient may be left out.
     truth = np.array([1.0, 0.7, 1.3, 0.5])
 
     @pytest.mark.parametrize("smallest", [1e-2, 1e-4, 1e-6])
     @pytest.mark.parametrize("depth", [3, 4, 5, 6])
     def test_power_networks(self, depth, smallest):
-        """The clock of the smallest is `smallest^(2−L)` times that of the others."""
+        """The mirror coordinate of the smallest is `smallest^(2−L)` times that of the others."""
         u = np.array([1.0, smallest, 0.6, 1.4])
         y = self.X @ self.truth
         network = lp.Power(depth)
         problem = lp.Problem(network, lp.Init([u]), lp.Regression(self.X, y))
         limit = lp.predict(problem)
         assert limit.status is lp.Status.CONVERGED
-        # By the clocks `ξ = (u(0)^−k − β^(−k/L))/(Lk)`, orthogonal to the null vector of X: the
-        # only unknown is how much of that vector there is in β.
+        # By the mirror coordinates `ξ = (u(0)^−k − β^(−k/L))/(Lk)`, orthogonal to the null vector
+        # of X: the only unknown is how much of that vector there is in β.
         k = depth - 2
         null = np.linalg.svd(self.X)[2][-1]
         fitted = limit.coef - null * (null @ (limit.coef - self.truth))
         np.testing.assert_allclose(fitted, self.truth, rtol=1e-11)
-        clocks = (u ** (-k) - limit.coef ** (-k / depth)) / (depth * k)
-        apart = abs(null @ clocks) / np.abs(null * clocks).sum()
-        # The coefficients to 1e-13 or so; the clocks to that times their slopes, relative.
+        xi = (u ** (-k) - limit.coef ** (-k / depth)) / (depth * k)
+        apart = abs(null @ xi) / np.abs(null * xi).sum()
+        # The coefficients to 1e-13 or so; the mirror coordinates to that times their slopes,
+        # relative.
         assert apart <= 1e-11
 
-    def test_coordinates_keep_small_clocks(self):
-        """A clock of 1e14 takes all digits from one of 1e-2 in orthonormal rows, none in these."""
+    def test_coordinates_keep_small_mirror_coordinates(self):
+        """A ξ of 1e14 takes all digits from one of 1e-2 in orthonormal rows, none in these."""
         rng = np.random.default_rng(4)
         rows = np.linalg.svd(rng.standard_normal((6, 8)), full_matrices=False)[2]
         sizes = 10.0 ** rng.uniform(-2, 2, 8)
         sizes[[2, 5, 7]] = 1e14
         coordinates = DualCoordinates.graded(rows, sizes)
         dual = sizes[coordinates.columns] * rng.standard_normal(6)
-        clocks = dual @ coordinates.rows
-        np.testing.assert_array_equal(clocks[coordinates.columns], dual)
+        xi = dual @ coordinates.rows
+        np.testing.assert_array_equal(xi[coordinates.columns], dual)
         assert (np.abs(dual) @ coordinates.moduli <= 100 * sizes).all()
         orthonormal = coordinates.orthonormal(dual)
-        np.testing.assert_allclose(orthonormal @ rows, clocks, rtol=0, atol=1e-14 * 1e15)
+        np.testing.assert_allclose(orthonormal @ rows, xi, rtol=0, atol=1e-14 * 1e15)
         small = np.setdiff1d(coordinates.columns, [2, 5, 7])
-        assert np.abs((orthonormal @ rows - clocks)[small] / sizes[small]).max() > 1e-8
+        assert np.abs((orthonormal @ rows - xi)[small] / sizes[small]).max() > 1e-8
         right = rng.standard_normal(6)
         np.testing.assert_allclose(
             coordinates.rows @ (rows.T @ right), coordinates.turned(right), rtol=1e-9

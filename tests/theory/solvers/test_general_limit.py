@@ -121,7 +121,7 @@ def test_a_bounded_side_that_is_not_needed():
     task = lp.Regression([[1.0]], [-0.5])
     problem = lp.Problem(network, lp.Init([[[0.5, -0.5]]], 1e-3), task)
     found = lp.predict(problem)
-    assert found.theorem.id == "limitpoint.half_lines"
+    assert found.theorem.id == "limitpoint.sign_constrained"
     assert found.certificate.ok
     assert found.coef[0] == pytest.approx(-0.5, rel=1e-12)
 
@@ -129,13 +129,13 @@ def test_a_bounded_side_that_is_not_needed():
 def test_scale_zero_and_the_bound():
     network = lp.General(transcendental, block_size=2)
     init = lp.Init([[[0.5, -0.5], [0.5, 0.5]]], 0.0)
-    times = lp.growth_times(network, init)
+    times = lp.activation_times(network, init)
     np.testing.assert_allclose(times.lower, [-1.0, -np.inf], rtol=1e-9)
     np.testing.assert_allclose([times.t_plus, times.t_minus], 0.5, rtol=1e-12)
     # The bound keeps the first coefficient from doing it alone.
     problem = lp.Problem(network, init, lp.Regression([[1.0, 0.5]], [-2.0]))
     found = lp.predict(problem)
-    assert found.theorem.id == "limitpoint.half_lines_at_zero"
+    assert found.theorem.id == "limitpoint.sign_constrained_at_zero"
     np.testing.assert_allclose(found.coef, [-1.0, -2.0], rtol=1e-9)
 
 
@@ -191,7 +191,10 @@ class TestPath:
 
 
 def test_an_interior_limit_is_not_taken_for_a_bound():
-    """`ab + (ab)²` is at least −¼, where clocks end: an overflowing clock is never the dual's."""
+    """`ab + (ab)²` is at least −¼, where mirror coordinates end.
+
+    An overflowing mirror coordinate is never the dual's.
+    """
     x, y = variables(2)
     k = x * y + (x * y) ** 2
     block = Block(k, ((1, 0), (0, 1)))

@@ -26,12 +26,14 @@ def one_sample_limit(x, y, first, second, log_scale):
             each = zip(x, gaps, shifts, strict=True)
             return [d / 2 * mpmath.sinh(2 * w * dual + c) for w, d, c in each]
 
-        def misfit(dual):
+        def relative_residual(dual):
             return mpmath.fdot(x, coefs(dual)) - y
 
         # Increasing in ν, and 2|x_i ν| is at most some thousands before one term exceeds y.
         most = 4000 / min(abs(w) for w in x)
-        root = mpmath.findroot(misfit, (-most, most), solver="bisect", maxsteps=400, verify=False)
+        root = mpmath.findroot(
+            relative_residual, (-most, most), solver="bisect", maxsteps=400, verify=False
+        )
         return np.array([float(value) for value in coefs(root)])
 
 
@@ -110,7 +112,7 @@ def test_a_column_of_zeros_may_start_anywhere(network):
 @pytest.mark.parametrize(("network", "layers"), [(lp.Diagonal(2), 2), (lp.Paired(), 4)], ids=repr)
 @pytest.mark.parametrize("scale", [1e2, 1e4, 1e5])
 def test_the_fit_keeps_its_digits_from_a_large_start(network, layers, scale):
-    """Clocks hold the coefficients to rounding of the start, 1e10 times the data here."""
+    """ξ hold the coefficients to rounding of the start, 1e10 times the data here."""
     rng = np.random.default_rng(9)
     X = rng.standard_normal((6, 4))
     y = X @ rng.standard_normal(4)

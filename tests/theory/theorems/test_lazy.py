@@ -68,22 +68,25 @@ class TestWeightedLeastNorm:
         # Conditions of Gaussian data and weights of order 1: some digits of the 16.
         expected = minimum_weighted_l2(X, Y, 1 / slopes)
         np.testing.assert_allclose(limit.coef, expected, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(limit.clocks, X.T @ limit.dual, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(limit.coef, slopes * limit.clocks, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(limit.mirror, X.T @ limit.dual, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(limit.coef, slopes * limit.mirror, rtol=0, atol=1e-12)
         assert limit.potential == pytest.approx(0.5 * float(expected**2 @ (1 / slopes)), rel=1e-12)
         np.testing.assert_array_equal(limit.signs, np.sign(limit.coef))
         np.testing.assert_allclose(np.exp(limit.log_abs_coef), np.abs(limit.coef), rtol=1e-13)
 
     def test_it_is_the_limit_of_finite_scales(self, start):
-        """Clocks are in units of `s^{2−2L}`; the distance falls as `s^{−2L}` (or faster)."""
+        """Mirror coordinates are in units of `s^{2−2L}`.
+
+        The distance falls as `s^{−2L}` (or faster).
+        """
         network, layers, _ = start
         lazy = limit_of(network, layers, np.inf)
         scale = 1e6 ** (1 / network.degree)
         finite = limit_of(network, layers, scale)
         # s^{−2L} = 1e-12 times a constant of order 1; Newton's residual is 1e-10.
         np.testing.assert_allclose(finite.coef, lazy.coef, rtol=0, atol=1e-9)
-        clocks = finite.clocks * scale ** (2 * network.degree - 2)
-        np.testing.assert_allclose(clocks, lazy.clocks, rtol=0, atol=1e-8)
+        xi = finite.mirror * scale ** (2 * network.degree - 2)
+        np.testing.assert_allclose(xi, lazy.mirror, rtol=0, atol=1e-8)
 
     def test_the_loss_factor_does_not_move_it(self, start):
         network, layers, _ = start

@@ -14,9 +14,9 @@ from limitpoint.mirror import PowerRadius
 from limitpoint.theory.certificates.constraint import Constraint
 from limitpoint.theory.certificates.radial_certificate import certify_radial_limit
 
-# The acceptance line. The flows stop at a misfit of 1e-10 (ours) or 1e-11 (the oracle's), which
-# the limit's sensitivity, the inverse of the smallest singular value of X relative to the largest,
-# turns into at most 10 times as much.
+# The acceptance line. The flows stop at a relative residual of 1e-10 (ours) or 1e-11 (the
+# oracle's), which the limit's sensitivity, the inverse of the smallest singular value of X relative
+# to the largest, turns into at most 10 times as much.
 LINE = 1e-9
 DEPTHS = [2, 3, 4, 5, 6]
 SMALL = oracle.sparse_data(4, 7, 2, seed=5)
@@ -148,7 +148,7 @@ def test_gradient_descent_of_lyu(network):
     """Their set-up: mean loss, step 1e-3, 20 000 steps; within 2 % of the prediction."""
     problem = balanced(network, LARGE, norm=1.0, loss_factor=2 / 40)
     run = lp.train(problem, lp.GD(learning_rate=1e-3), steps=20_000)
-    assert run.misfit < 1e-6
+    assert run.relative_residual < 1e-6
     assert distance(run.coef, predicted(problem).coef) < 0.02
 
 
@@ -231,7 +231,7 @@ class TestLargeScale:
 
     @pytest.mark.parametrize("scale", [1e3, 1e10])
     def test_without_a_null_space(self, kind, scale):
-        """As many samples as features: X⁻¹y from everywhere but the trap."""
+        """As many samples as features: X⁻¹y from everywhere off the stable manifold."""
         X, y = np.random.default_rng(2).standard_normal((3, 3)), np.ones(3)
         limit = predicted(balanced(kind(3), (X, y), scale=scale))
         np.testing.assert_allclose(limit.coef, np.linalg.solve(X, y), rtol=1e-12)
@@ -251,10 +251,10 @@ class TestCertificate:
         z0 = start * np.linalg.norm(start) ** (1 / degree - 1)
         z = limit.coef * np.linalg.norm(limit.coef) ** (1 / degree - 1)
         assert np.linalg.norm(X @ limit.coef - y) < 1e-12 * np.linalg.norm(y)
-        np.testing.assert_allclose(limit.clocks, z - z0, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(limit.mirror, z - z0, rtol=0, atol=1e-13)
         null = np.eye(7) - np.linalg.pinv(X) @ X
-        assert np.linalg.norm(null @ limit.clocks) < 1e-13
-        np.testing.assert_allclose(X.T @ limit.dual, limit.clocks, rtol=0, atol=1e-12)
+        assert np.linalg.norm(null @ limit.mirror) < 1e-13
+        np.testing.assert_allclose(X.T @ limit.dual, limit.mirror, rtol=0, atol=1e-12)
         norm, power = np.linalg.norm(limit.coef), 1 + 1 / degree
         assert limit.potential == pytest.approx(norm**power / power - limit.coef @ z0, rel=1e-12)
         assert set(limit.certificate.residuals) == {
@@ -274,15 +274,15 @@ class TestCertificate:
 
     def test_a_limit_moved_by_a_percent_fails(self, kind):
         _problem, limit, radial = self.parts(kind)
-        assert certify_radial_limit(CONSTRAINT, radial, limit.coef, limit.clocks).ok
+        assert certify_radial_limit(CONSTRAINT, radial, limit.coef, limit.mirror).ok
         null = np.eye(7) - np.linalg.pinv(SMALL[0]) @ SMALL[0]
         shift = null @ np.ones(7)
         shift *= 0.01 * np.linalg.norm(limit.coef) / np.linalg.norm(shift)
         for coef in (1.01 * limit.coef, limit.coef + shift, limit.coef - shift):
-            wrong = certify_radial_limit(CONSTRAINT, radial, coef, limit.clocks)
+            wrong = certify_radial_limit(CONSTRAINT, radial, coef, limit.mirror)
             assert not wrong.ok
             assert wrong.residuals["stationarity"] > 1e-4
-        # Clocks of its own do not save it: they leave the row space.
+        # Mirror coordinates of its own do not save it: they leave the row space.
         own = radial.inverse(limit.coef + shift) - radial.start
         wrong = certify_radial_limit(CONSTRAINT, radial, limit.coef + shift, own)
         assert wrong.residuals["stationarity"] > 1e-4
@@ -290,7 +290,7 @@ class TestCertificate:
     def test_another_degree_fails(self, kind):
         _problem, limit, radial = self.parts(kind)
         other = PowerRadius(radial.start, radial.degree + 1)
-        assert not certify_radial_limit(CONSTRAINT, other, limit.coef, limit.clocks).ok
+        assert not certify_radial_limit(CONSTRAINT, other, limit.coef, limit.mirror).ok
 
 
 @NETWORKS
@@ -303,7 +303,7 @@ class TestEdgeCases:
         X, y = problem.task.X, problem.task.y
         least = np.linalg.pinv(X) @ y
         kept = limit.coef - least
-        # Without a fit of its own the flow's misfit is relative to the start.
+        # Without a fit of its own the flow's relative residual is relative to the start.
         start = problem.network.coef(problem.init.layers)
         size = float(np.linalg.norm(limit.coef if y.any() else start))
         assert np.linalg.norm(X @ kept) <= 1e-12 * np.linalg.norm(X) * size
@@ -364,7 +364,7 @@ class TestEdgeCases:
 
     @pytest.mark.parametrize("rest", [1e-13, 1e-12, 1e-11])
     def test_start_in_the_row_space_but_for_rounding(self, kind, rest):
-        """Nowhere near the trap: along +Xᵀy, with a null part too small to matter."""
+        """Nowhere near the stable manifold: along +Xᵀy, with a null part too small to matter."""
         X, y = SMALL
         aligned = X.T @ y / np.linalg.norm(X.T @ y)
         null = np.linalg.svd(X)[2][-1]

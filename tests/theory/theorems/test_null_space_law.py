@@ -52,9 +52,9 @@ class TestGradientDescent:
         )
         found = lp.predict(problem, outer=outer)
         np.testing.assert_allclose(found.coef, expected, rtol=0, atol=1e-13)
-        np.testing.assert_allclose(TASK.X.T @ found.dual, found.clocks, rtol=0, atol=1e-12)
-        pulled = np.linalg.norm(found.coef - (first * outer if first.ndim == 1 else first @ outer))
-        assert found.potential == pytest.approx(0.5 * pulled**2, rel=1e-12)
+        np.testing.assert_allclose(TASK.X.T @ found.dual, found.mirror, rtol=0, atol=1e-12)
+        driven = np.linalg.norm(found.coef - (first * outer if first.ndim == 1 else first @ outer))
+        assert found.potential == pytest.approx(0.5 * driven**2, rel=1e-12)
 
     def test_it_is_not_where_the_flow_ends(self, trained):
         """Else the law would say nothing new: the step moves the outer layers."""

@@ -8,9 +8,9 @@ import limitpoint as lp
 from limitpoint.networks import Tensor
 
 FEATURES = 5
-# The issue's figure. Flows run at rtol 1e-12 until the misfit is 1e-11: both leave less.
+# The issue's figure. Flows run at rtol 1e-12 until the relative residual is 1e-11: both leave less.
 AGREEMENT = 1e-8
-TIGHT = lp.ParameterSpace(rtol=1e-12, misfit_tolerance=1e-11)
+TIGHT = lp.ParameterSpace(rtol=1e-12, residual_tolerance=1e-11)
 
 
 def random_tensor():
@@ -136,8 +136,8 @@ class TestTheorem6:
         first, second = ravelled(problem.init.direction)
         layers = yun_limits.theorem_6(data_matrix(problem), first, second, y, log_scale)
         coef = yun_limits.contract(whole(problem), layers)
-        # Newton ends at 1e-13 of the clock, which is the logarithm of the growth; where the start
-        # is large, coefficients are small differences of its square.
+        # Newton ends at 1e-13 of the mirror coordinate, which is the logarithm of the growth; where
+        # the start is large, coefficients are small differences of its square.
         size = float(np.linalg.norm(coef)) + np.exp(2 * min(log_scale, 300.0))
         allowed = 1e-12 * (1 + abs(log_scale)) * size
         assert np.linalg.norm(coef - limit.coef) <= allowed
@@ -299,7 +299,7 @@ class TestClassification:
     @EVERY
     @pytest.mark.parametrize("y", [1.0, -1.0])
     def test_rate(self, name, y):
-        """The error along the clock, which runs alike for any loss, against its exponent.
+        """The error along ξ, which runs alike for any loss, against its exponent.
 
         Where the error has fallen to between 10⁻⁶ and 10⁻⁹ parts that fall faster are small, and
         rounding is so too.

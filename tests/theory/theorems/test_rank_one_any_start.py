@@ -15,7 +15,8 @@ from limitpoint.theory.theorems.rank_one_any_start import RANK_ONE
 X, Y = oracle.sparse_data(3, 6, 2, seed=5)
 TASK = lp.Regression(X, Y)
 CONDITION = "no pair of inner vectors can become orthogonal"
-# The oracle stops at a misfit of 1e-11, ours at 1e-10; the sensitivity of these data is below 10.
+# The oracle stops at a relative residual of 1e-11, ours at 1e-10; the sensitivity of these data is
+# below 10.
 LINE = 1e-9
 
 
@@ -234,7 +235,7 @@ def test_certificate_fails_off_the_limit():
     (problem,) = covered(3, 3, 1, scale=0.7)
     limit, radial = lp.predict(problem), problem.network.radial_map(problem.init)
     constraint = Constraint.of(TASK.X, TASK.y)
-    assert certify_radial_limit(constraint, radial, limit.coef, limit.clocks).ok
+    assert certify_radial_limit(constraint, radial, limit.coef, limit.mirror).ok
     null = np.linalg.svd(X)[2][-1]
     for coef in (1.01 * limit.coef, limit.coef + 0.01 * np.linalg.norm(limit.coef) * null):
-        assert not certify_radial_limit(constraint, radial, coef, limit.clocks).ok
+        assert not certify_radial_limit(constraint, radial, coef, limit.mirror).ok

@@ -1,4 +1,4 @@
-"""Half-lines whose ends the best fits touch: non-negative least squares and forced zeros."""
+"""Sign constraints whose ends the best fits touch: non-negative least squares and forced zeros."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,8 @@ from tests.theory.problems import diagonal_problem
 
 import limitpoint as lp
 
-# The oracle's flow ends where its misfit is 1e-11, relative: what vanishes is then as small, and
-# what stays is that close to its end times the condition of the face, below 1e3 here.
+# The oracle's flow ends where its relative residual is 1e-11, relative: what vanishes is then as
+# small, and what stays is that close to its end times the condition of the face, below 1e3 here.
 FLOW = 1e-8
 DEPTHS = (2, 3, 4)
 
@@ -22,12 +22,12 @@ def equal_layers(depth, layer):
 
 def assert_optimal(limit, X, y, signs):
     """The conditions of constrained least squares, with nothing taken from the solver."""
-    pull = X.T @ (y - X @ limit.coef)
+    neg_grad = X.T @ (y - X @ limit.coef)
     size = np.linalg.norm(X, 2) * np.linalg.norm(y)
     assert (limit.coef * signs >= 0).all()
     # The certificate's tolerance.
-    assert np.abs(pull * limit.coef).max() <= 1e-9 * size * np.abs(limit.coef).max()
-    assert (pull * signs).max() <= 1e-9 * size
+    assert np.abs(neg_grad * limit.coef).max() <= 1e-9 * size * np.abs(limit.coef).max()
+    assert (neg_grad * signs).max() <= 1e-9 * size
 
 
 class TestNonNegativeLeastSquares:
@@ -68,10 +68,10 @@ class TestNonNegativeLeastSquares:
         np.testing.assert_allclose(limit.coef, expected, rtol=0, atol=1e-10)
         ended = (expected == 0) & (signs != 0)
         assert ended.any()
-        np.testing.assert_array_equal(limit.clocks[ended], -signs[ended] * np.inf)
+        np.testing.assert_array_equal(limit.mirror[ended], -signs[ended] * np.inf)
         np.testing.assert_array_equal(limit.signs[ended], 0.0)
         np.testing.assert_array_equal(limit.log_abs_coef[ended], -np.inf)
-        assert np.isfinite(limit.clocks[~ended]).all()
+        assert np.isfinite(limit.mirror[~ended]).all()
 
 
 class TestAgainstTheFlow:
@@ -137,10 +137,10 @@ class TestForcedZeros:
         assert limit.certificate.ok
         assert limit.status is lp.Status.CONVERGED
         np.testing.assert_array_equal(limit.coef[:2], 0.0)
-        np.testing.assert_array_equal(limit.clocks[:2], -np.inf)
+        np.testing.assert_array_equal(limit.mirror[:2], -np.inf)
         rest = diagonal_problem(self.X[1:, 2:], self.y[1:], *layers[:, 2:], scale=scale)
         inner = lp.predict(rest)
-        assert inner.theorem.id == "limitpoint.half_lines"
+        assert inner.theorem.id == "limitpoint.sign_constrained"
         size = np.abs(inner.coef).max() + scale**depth
         np.testing.assert_allclose(limit.coef[2:], inner.coef, rtol=0, atol=1e-9 * size)
 
@@ -156,7 +156,7 @@ class TestForcedZeros:
         """Algebraically slow: the flow is followed to a loss at which nothing is left to see.
 
         A coefficient x that must vanish obeys `ẋ = −c x^{2−2/L} x` near the end, and the others
-        follow from the data up to x itself: at the misfit 1e-11 they are that close.
+        follow from the data up to x itself: at the relative residual 1e-11 they are that close.
         """
         layers = equal_layers(depth, self.layer)
         limit = lp.predict(diagonal_problem(self.X, self.y, *layers))
@@ -171,7 +171,7 @@ class TestUnreachable:
         layers = equal_layers(depth, np.array([1.0, 0.5]))
         limit = lp.predict(diagonal_problem([[1.0, 2.0]], [-3.0], *layers, scale=scale))
         np.testing.assert_array_equal(limit.coef, 0.0)
-        np.testing.assert_array_equal(limit.clocks, -np.inf)
+        np.testing.assert_array_equal(limit.mirror, -np.inf)
         assert limit.status is lp.Status.LEAST_SQUARES
         assert limit.certificate.ok
         assert limit.certificate.residuals["signs"] == 0.0
@@ -202,14 +202,14 @@ class TestUnreachable:
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-def test_inside_the_half_lines_it_is_their_theorem(depth):
+def test_inside_the_sign_constraints_it_is_their_theorem(depth):
     rng = np.random.default_rng(2)
     X = rng.standard_normal((3, 8))
     layers = equal_layers(depth, rng.uniform(0.5, 1.5, 8))
     problem = diagonal_problem(X, X @ rng.uniform(0.2, 1, 8), *layers)
     both = {t.id: t.limit(problem) for t in lp.explain(problem).applicable}
-    assert set(both) == {"limitpoint.half_lines", "limitpoint.boundary"}
-    inside, general = both["limitpoint.half_lines"], both["limitpoint.boundary"]
+    assert set(both) == {"limitpoint.sign_constrained", "limitpoint.boundary"}
+    inside, general = both["limitpoint.sign_constrained"], both["limitpoint.boundary"]
     assert general.certificate.ok
     # The targets are projected first, by a product of orthonormal columns.
     np.testing.assert_allclose(general.coef, inside.coef, rtol=0, atol=1e-10)

@@ -20,9 +20,9 @@ from limitpoint.theory.convergence import two_layer_bounds
 from limitpoint.theory.theorems.varre2023 import _certify
 
 EPS = float(np.finfo(np.float64).eps)
-# The acceptance line, relative to the norm of what is compared. The flows stop at a misfit of 1e-10
-# (ours) or 2e-12 (the oracle's); the data have condition 2, and the maps from β to the layers'
-# Gram matrices have Lipschitz constant √2.
+# The acceptance line, relative to the norm of what is compared. The flows stop at a relative
+# residual of 1e-10 (ours) or 2e-12 (the oracle's); the data have condition 2, and the maps from β
+# to the layers' Gram matrices have Lipschitz constant √2.
 LINE = 1e-8
 GAMMAS = [1e3, 1.0, 1e-3, 1e-6, 1e-12]
 SHAPES = {  # m, n, outputs, width
@@ -231,8 +231,8 @@ class TestVariationalProblem:
         nearest = np.inf
         for one, two in oracle.competitors(X, Y, *limit.layers, 1000, seed=7):
             # Solving for W₂ costs the condition number of W₁, or of what mixes the neurons: 1e5.
-            misfit = np.linalg.norm(X @ one @ two - Y)
-            assert misfit < 1e-9 * np.linalg.norm(Y)
+            relative_residual = np.linalg.norm(X @ one @ two - Y)
+            assert relative_residual < 1e-9 * np.linalg.norm(Y)
             nearest = min(nearest, oracle.potential(one, two, gamma) - least)
         # None is as low, and not for being far away: the nearest are 1e-3 off, 1e-6 in potential.
         assert nearest > -300 * EPS * size
@@ -591,7 +591,7 @@ class TestRecord:
     def test_dual(self):
         """`ξ = Xᵀν` holds of what is recorded."""
         X = generic("k=3, l=n", 0.1).task.X
-        np.testing.assert_allclose(X.T @ self.limit.dual, self.limit.clocks, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(X.T @ self.limit.dual, self.limit.mirror, rtol=0, atol=1e-14)
 
     def test_read_only(self):
         for array in (self.limit.coef, *self.limit.layers):

@@ -65,7 +65,7 @@ class TestTwoPoints:
     def test_what_a_limit_of_a_classification_has(self):
         limit = lp.predict(problem_of(lp.Diagonal(2)))
         assert TWO_POINTS.margins(limit.coef).min() == pytest.approx(1.0)
-        np.testing.assert_allclose(limit.clocks, TWO_POINTS.X.T @ limit.dual, atol=1e-15)
+        np.testing.assert_allclose(limit.mirror, TWO_POINTS.X.T @ limit.dual, atol=1e-15)
         assert limit.potential == pytest.approx(np.abs(limit.coef).sum())
         assert (TWO_POINTS.y * limit.dual >= 0).all()
 
@@ -131,14 +131,14 @@ class TestRates:
         """At seed 26 the slowest part is that of a pair of active frequencies, not an idle one."""
         problem = problem_of(lp.Convolutional((4, 4)), random_task(2, 4, 26), seed=26)
         limit = lp.predict(problem)
-        spectrum = np.abs(np.fft.fft(limit.clocks, norm="ortho"))
+        spectrum = np.abs(np.fft.fft(limit.mirror, norm="ortho"))
         idle = 1 - spectrum[spectrum < 1 - 1e-9].max()
         assert limit.rate < idle - 0.15
         assert slope_of(problem, limit) == pytest.approx(limit.rate, abs=5e-3)
 
     def test_the_rate_of_a_diagonal_network_is_the_gap_of_its_dual(self):
         limit = lp.predict(problem_of(lp.Diagonal(2), random_task(4, 7, 0)))
-        idle = np.abs(limit.clocks[limit.coef == 0])
+        idle = np.abs(limit.mirror[limit.coef == 0])
         assert limit.rate == pytest.approx(1 - idle.max(), rel=1e-12)
 
     def test_degenerate_directions_have_no_rate(self):
@@ -390,8 +390,8 @@ class TestSingularVectors:
         network, task = lp.Convolutional((2, 3, 3)), random_task(2, 3, 0)
         layers = [np.abs(layer) for layer in problem_of(network, task, seed=4).init.layers]
         margins = task.margins(network.coef(layers))
-        pull = task.signed.T @ np.exp(-margins)
-        matrix = np.tensordot(pull / np.linalg.norm(pull), network.tensor(task), 1)
+        neg_grad = task.signed.T @ np.exp(-margins)
+        matrix = np.tensordot(neg_grad / np.linalg.norm(neg_grad), network.tensor(task), 1)
         units = [layer / np.linalg.norm(layer) for layer in layers]
         value = np.einsum("abc,a,b,c", matrix, *units)
         parts = ("abc,b,c->a", "abc,a,c->b", "abc,a,b->c")
@@ -406,7 +406,7 @@ class TestSingularVectors:
         wanted = max(off) / value if value > 0 else np.inf
         assert float(found) == pytest.approx(wanted, rel=1e-12)
 
-    def test_layers_that_point_against_the_pull(self):
+    def test_layers_that_point_against_the_gradient(self):
         layers = [np.array([1.0, 1.0]), np.array([-1.0, -1.0])]
         assert singular_vector_residual(lp.Diagonal(2), TWO_POINTS, layers) == np.inf
         layers = [np.zeros(2), np.ones(2)]

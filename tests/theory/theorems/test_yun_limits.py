@@ -1,6 +1,7 @@
 """Theorem 5 of yun and its corollaries against flow, against the printed potentials, and in limits.
 
-Flows run at rtol 1e-12 to a misfit of 1e-11; they and the limits agree to the issue's 1e-8.
+Flows run at rtol 1e-12 to a relative residual of 1e-11; they and the limits agree to the issue's
+1e-8.
 """
 
 import cvxpy as cp
@@ -15,7 +16,7 @@ from limitpoint.networks import joint_eigenbasis, off_diagonal
 from limitpoint.theory.theorems.diagonalisable import Reduction, form_of
 
 AGREEMENT = 1e-8
-TIGHT = lp.ParameterSpace(rtol=1e-12, misfit_tolerance=1e-11)
+TIGHT = lp.ParameterSpace(rtol=1e-12, residual_tolerance=1e-11)
 DEPTHS = pytest.mark.parametrize("depth", [2, 3, 4])
 SCALES = pytest.mark.parametrize("scale", [0.3, 1.0])
 
@@ -98,19 +99,19 @@ class TestTheorem5:
         """Also with parts of the layers that never move, and with more products than features."""
         network, task, _ = orthogonal_case(depth, rank=rank, n=4, seed=2)
         problem = lp.Problem(network, lp.Init.random(network, task, 0.5, seed=5), task)
-        reaches(problem, "limitpoint.diagonal_form")
+        reaches(problem, "limitpoint.diagonalisable")
 
     def test_starts_that_tie_keep_their_signs(self):
         """Equal products of layers, though their transforms differ by rounding."""
         network, task, eta = orthogonal_case(2, seed=3)
         init = lp.Init([matrix @ eta for matrix in network.U], 0.5)
-        found = lp.explain(lp.Problem(network, init, task)).to_dict()["limitpoint.diagonal_form"]
+        found = lp.explain(lp.Problem(network, init, task)).to_dict()["limitpoint.diagonalisable"]
         names = {c["name"]: c["detail"] for c in found["conditions"]}
         assert "limitpoint.labarriere" not in names["limit of the diagonal network known"]
         assert "limitpoint." in names["limit of the diagonal network known"]
 
     def test_scales_beyond_float64(self):
-        """At depth 2 the dormant coefficients of S = I are known by their logarithms alone."""
+        """At depth 2 the inactive coefficients of S = I are known by their logarithms alone."""
         rng = np.random.default_rng(0)
         U = [columns(rng, 5, 4) for _ in range(2)]
         network = lp.OrthogonalTensor(np.eye(4), U)
@@ -122,7 +123,7 @@ class TestTheorem5:
         expected = lp.predict(inner)
         assert limit.certificate.ok
         assert (expected.log_abs_coef < -750).any()
-        # The clocks times the logarithm of the scale, rounded: 1e-13 of thousands.
+        # The mirror coordinates times the logarithm of the scale, rounded: 1e-13 of thousands.
         np.testing.assert_allclose(limit.log_abs_coef, expected.log_abs_coef, rtol=0, atol=1e-8)
         np.testing.assert_array_equal(limit.signs, expected.signs)
         np.testing.assert_allclose(limit.coef, expected.coef, rtol=0, atol=1e-12)
@@ -185,14 +186,14 @@ class TestCorollary6:
         network, task, _ = even_case(depth, 5, seed=2)
         rng = np.random.default_rng(depth)
         init = lp.Init([even(rng.standard_normal(5)) for _ in range(depth)], 0.6)
-        reaches(lp.Problem(network, init, task), "limitpoint.diagonal_form")
+        reaches(lp.Problem(network, init, task), "limitpoint.diagonalisable")
 
     @pytest.mark.parametrize("scale", [0.0, np.inf])
     def test_limits_of_the_scale(self, scale):
         """ℓ1 and ℓ2 of the transform: flat spectra have the weights 1."""
         network, task, _ = even_case(2, 6, seed=3)
         limit = lp.predict(zero_last(network, task, scale))
-        assert limit.theorem.id == "limitpoint.diagonal_form"
+        assert limit.theorem.id == "limitpoint.diagonalisable"
         basis, fourier = yun_limits.even_basis(6), yun_limits.unitary_fourier(6)
         if scale == np.inf:
             expected = np.linalg.pinv(task.X) @ task.y
@@ -246,7 +247,7 @@ class TestCorollary7:
         network, task, basis, _ = sensing_case(depth, seed=1)
         rng = np.random.default_rng(depth)
         layers = [basis @ np.diag(rng.standard_normal(3)) @ basis.T for _ in range(depth)]
-        reaches(lp.Problem(network, lp.Init(layers, 0.7), task), "limitpoint.diagonal_form")
+        reaches(lp.Problem(network, lp.Init(layers, 0.7), task), "limitpoint.diagonalisable")
 
     @DEPTHS
     def test_vanishing_scale_is_the_nuclear_norm(self, depth):
@@ -279,7 +280,7 @@ class TestCorollary7:
             lp.predict(problem)
         run = lp.flow(problem)
         assert run.status is lp.Status.CONVERGED
-        assert run.misfit <= 1e-9
+        assert run.relative_residual <= 1e-9
 
     def test_sensors_that_are_not_symmetric(self):
         task = lp.MatrixSensing([[[1.0, 2.0], [0.0, 1.0]]], [1.0])
@@ -330,7 +331,7 @@ class TestJointDiagonal:
         assert off_diagonal(matrices, joint_eigenbasis(matrices)) <= 1e-13
 
     def test_nearly_equal_eigenvalues(self):
-        """Gaps of 1e-9 in one matrix, settled by another."""
+        """Gaps of 1e-9 in one matrix, converged by another."""
         rng = np.random.default_rng(1)
         basis = columns(rng, 4, 4)
         values = np.array([[1.0, 1 + 1e-9, 1 - 1e-9, 2.0], [0.0, 1.0, 2.0, 3.0]])

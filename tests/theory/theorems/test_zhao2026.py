@@ -1,4 +1,4 @@
-"""Scale 0: the limit by growth times, how a small scale approaches it, and when it gets there.
+"""Scale 0: the limit by activation times, how a small scale approaches it, and when it gets there.
 
 Notation: s the scale, L the depth, `h(s)` the time unit, A the coefficients that are non-zero in
 the limit (m of them in general position), I the others.
@@ -59,7 +59,7 @@ class TestLimitAtZero:
     def test_deeper_is_weighted_l1_with_different_sides(self, depth, seed):
         problem = problem_at_zero(6, 15, depth, seed)
         task, limit = problem.task, lp.predict(problem)
-        growth = problem.network.growth_times(problem.init)
+        growth = problem.network.activation_times(problem.init)
         assert (growth.t_plus != growth.t_minus).all()
         expected = weighted_l1(task.X, task.y, growth.t_plus, growth.t_minus)
         # HiGHS leaves 1e-7 of feasibility; a vertex is a linear function of it.
@@ -72,17 +72,18 @@ class TestLimitAtZero:
     def test_carries_theorem_certificate_duals_and_logarithms(self, depth):
         problem = problem_at_zero(6, 15, depth)
         limit = lp.predict(problem)
-        growth = problem.network.growth_times(problem.init)
+        growth = problem.network.activation_times(problem.init)
         assert limit.theorem.id == "zhao2026.corollary4.6"
         assert limit.status is lp.Status.CONVERGED
         assert limit.certificate.ok
         assert limit.certificate.worst <= CERTIFIED
-        np.testing.assert_allclose(limit.clocks, problem.task.X.T @ limit.dual, rtol=1e-12)
-        # Complementarity: a clock stands at the growth time of every non-zero coefficient.
+        np.testing.assert_allclose(limit.mirror, problem.task.X.T @ limit.dual, rtol=1e-12)
+        # Complementarity: a mirror coordinate stands at the activation time of every non-zero
+        # coefficient.
         walls = np.where(limit.coef > 0, growth.t_plus, -growth.t_minus)
-        np.testing.assert_allclose(limit.clocks[limit.coef != 0], walls[limit.coef != 0], rtol=1e-9)
-        assert (limit.clocks <= growth.t_plus * (1 + CERTIFIED)).all()
-        assert (limit.clocks >= -growth.t_minus * (1 + CERTIFIED)).all()
+        np.testing.assert_allclose(limit.mirror[limit.coef != 0], walls[limit.coef != 0], rtol=1e-9)
+        assert (limit.mirror <= growth.t_plus * (1 + CERTIFIED)).all()
+        assert (limit.mirror >= -growth.t_minus * (1 + CERTIFIED)).all()
         np.testing.assert_array_equal(limit.signs, np.sign(limit.coef))
         np.testing.assert_array_equal(np.isneginf(limit.log_abs_coef), limit.coef == 0)
         assert limit.iterations == lp.saddles(problem).n_saddles
@@ -134,7 +135,7 @@ class TestLimitAtZero:
         np.testing.assert_allclose(lazy.coef, [0.2, 0.4], rtol=1e-12)
 
 
-class TestHalfLines:
+class TestSignConstraints:
     """Tied layers: the coefficient keeps its sign."""
 
     X = np.array([[1.0, 2.0, 0.5], [0.3, -0.4, 1.5]])
@@ -145,10 +146,10 @@ class TestHalfLines:
         y = self.X @ [0.7, 0.2, 0.4]
         problem = diagonal_problem(self.X, y, *[self.layer] * depth, scale=0.0)
         limit = lp.predict(problem)
-        assert limit.theorem.id == "limitpoint.half_lines_at_zero"
+        assert limit.theorem.id == "limitpoint.sign_constrained_at_zero"
         assert limit.status is lp.Status.CONVERGED
         assert (limit.coef >= 0).all()
-        growth = problem.network.growth_times(problem.init)
+        growth = problem.network.activation_times(problem.init)
         best = minimal_penalty(self.X, y, growth.t_plus, growth.t_minus)
         assert limit.potential == pytest.approx(best, rel=1e-9)
 
@@ -156,7 +157,7 @@ class TestHalfLines:
     def test_signs_that_forbid_one_end_at_constrained_least_squares(self, depth):
         y = np.array([1.0, -2.0])  # only the second column points down, and too little
         limit = lp.predict(diagonal_problem(self.X, y, *[self.layer] * depth, scale=0.0))
-        assert limit.theorem.id == "limitpoint.half_lines_at_zero"
+        assert limit.theorem.id == "limitpoint.sign_constrained_at_zero"
         assert limit.status is lp.Status.LEAST_SQUARES
         assert limit.certificate.ok
         best = lsq_linear(self.X, y, (0, np.inf), method="bvls", tol=1e-14).x
@@ -168,7 +169,7 @@ class TestHalfLines:
         X, y = gaussian_data(3, 6)
         b[2] = -a[2]
         limit = lp.predict(diagonal_problem(X, y, a, b, scale=0.0))
-        assert limit.theorem.id == "limitpoint.half_lines_at_zero"
+        assert limit.theorem.id == "limitpoint.sign_constrained_at_zero"
         assert limit.coef[2] <= 0
 
     def test_a_frozen_coefficient_stays_at_zero(self):
@@ -184,7 +185,7 @@ class TestHalfLines:
     def test_explain_says_which_condition_fails(self):
         problem = diagonal_problem(self.X, [1.0, 1.0], *[self.layer] * 3, scale=0.0)
         found = lp.explain(problem).to_dict()
-        assert found["limitpoint.half_lines_at_zero"]["applies"]
+        assert found["limitpoint.sign_constrained_at_zero"]["applies"]
         assert not found["zhao2026.corollary4.6"]["applies"]
         failing = [c for c in found["zhao2026.corollary4.6"]["conditions"] if not c["holds"]]
         assert [c["name"] for c in failing] == [
@@ -201,19 +202,19 @@ class TestHalfLines:
 # ---------------------------------------------------------------- how a small scale approaches it
 
 
-def mirror_at_scale_one(direction, clocks):
-    """`Ψ₁` and its slope at the given clocks, each coefficient by its own ODE.
+def mirror_at_scale_one(direction, xi):
+    """`Ψ₁` and its slope at the given mirror coordinates, each coefficient by its own ODE.
 
     `da_j/dξ = Π_{k≠j} a_k` for the layers themselves: no turned v, no quadrature.
     """
     layers = np.stack(direction)
     depth = len(layers)
     others = [[k for k in range(depth) if k != j] for j in range(depth)]
-    values, slopes = np.zeros((2, len(clocks)))
-    for i, clock in enumerate(clocks):
+    values, slopes = np.zeros((2, len(xi)))
+    for i, one_xi in enumerate(xi):
         run = solve_ivp(
             lambda _, a: [np.prod(a[rest]) for rest in others],
-            (0.0, clock),
+            (0.0, one_xi),
             layers[:, i],
             rtol=1e-10,
             atol=1e-12,
@@ -227,29 +228,30 @@ def mirror_at_scale_one(direction, clocks):
 def expansion(problem, limit):
     """The error of a small scale: `β_s − β₀ = s^L (first + s^(L−2)·second + …)`.
 
-    By homogeneity `Ψ_s(ξ) = s^L Ψ₁(s^(L−2) ξ)`. A coefficient of I keeps its clock ζ (in units of
-    h) inside the walls, so it is `s^L Ψ₁(ζ)`, and `X_A β_A = y − X_I β_I` passes this on to A:
-    the first order is s^L whatever the data. The clocks of A stop short of their walls by
-    `∫_w^∞ dx/x^(L−1) = w^(2−L)/(L−2)` with `w = |β|^(1/L)/s`, hence by
-    `s^(L−2)|β|^((2−L)/L)/(L−2)`; by `X_Aᵀ` this moves ν, the clocks of I, and so the second order.
+    By homogeneity `Ψ_s(ξ) = s^L Ψ₁(s^(L−2) ξ)`. A coefficient of I keeps its mirror coordinate ζ
+    (in units of h) inside the walls, so it is `s^L Ψ₁(ζ)`, and `X_A β_A = y − X_I β_I` passes this
+    on to A: the first order is s^L whatever the data. The mirror coordinates of A stop short of
+    their walls by `∫_w^∞ dx/x^(L−1) = w^(2−L)/(L−2)` with `w = |β|^(1/L)/s`, hence by
+    `s^(L−2)|β|^((2−L)/L)/(L−2)`; by `X_Aᵀ` this moves ν, the mirror coordinates of I, and so the
+    second order.
     """
     X, depth = problem.task.X, problem.network.depth
-    awake = limit.coef != 0
-    assert awake.sum() == len(X)
-    values, slopes = mirror_at_scale_one(problem.init.direction, np.where(awake, 0, limit.clocks))
-    coef = limit.coef[awake]
+    active = limit.coef != 0
+    assert active.sum() == len(X)
+    values, slopes = mirror_at_scale_one(problem.init.direction, np.where(active, 0, limit.mirror))
+    coef = limit.coef[active]
     short = -np.sign(coef) * np.abs(coef) ** ((2 - depth) / depth) / (depth - 2)
-    moved = X[:, ~awake].T @ np.linalg.solve(X[:, awake].T, short)
+    moved = X[:, ~active].T @ np.linalg.solve(X[:, active].T, short)
     return tuple(
-        completed(X, awake, dormant) for dormant in (values[~awake], slopes[~awake] * moved)
+        completed(X, active, inactive) for inactive in (values[~active], slopes[~active] * moved)
     )
 
 
-def completed(X, awake, dormant):
-    """Dormant coefficients together with what the awake ones do to keep the fit."""
+def completed(X, active, inactive):
+    """Inactive coefficients together with what the active ones do to keep the fit."""
     both = np.zeros(X.shape[1])
-    both[~awake] = dormant
-    both[awake] = -np.linalg.solve(X[:, awake], X[:, ~awake] @ dormant)
+    both[~active] = inactive
+    both[active] = -np.linalg.solve(X[:, active], X[:, ~active] @ inactive)
     return both
 
 
@@ -272,8 +274,9 @@ class TestRateOfDeepNetworks:
         limit = lp.predict(problem)
         depth = problem.network.depth
         first, second = expansion(problem, limit)
-        # The flow stops at this misfit; its own errors are relative to the dormant coefficients.
-        misfit = lp.ParameterSpace().misfit_tolerance * np.linalg.norm(problem.task.y)
+        # The flow stops at this relative residual; its own errors are relative to the inactive
+        # coefficients.
+        relative_residual = lp.ParameterSpace().residual_tolerance * np.linalg.norm(problem.task.y)
         gain = np.linalg.norm(np.linalg.pinv(problem.task.X[:, limit.coef != 0]), 2)
         errors = []
         for scale in scales:
@@ -284,12 +287,14 @@ class TestRateOfDeepNetworks:
             size = scale**depth
             rest = 2 * scale ** (depth - 2) * np.linalg.norm(second)
             rest += ACCUMULATION * PARAMETER_RTOL * np.linalg.norm(first)
-            assert np.linalg.norm(error - size * first) <= size * rest + 2 * gain * misfit
+            assert (
+                np.linalg.norm(error - size * first) <= size * rest + 2 * gain * relative_residual
+            )
             errors.append(np.linalg.norm(error))
         # log(1 + x) ≤ x at the two ends of the regression.
         slope = np.polyfit(np.log(scales), np.log(errors), 1)[0]
         relative = 2 * np.linalg.norm(second) / np.linalg.norm(first)
-        end = gain * misfit / (scales[-1] ** depth * np.linalg.norm(first))
+        end = gain * relative_residual / (scales[-1] ** depth * np.linalg.norm(first))
         band = (relative * scales[0] ** (depth - 2) + 2 * end) / np.log(scales[0] / scales[-1])
         assert band < 0.5  # tells the powers apart
         assert abs(slope - depth) <= band
@@ -297,40 +302,42 @@ class TestRateOfDeepNetworks:
 
 class TestRateOfDepth2:
     def test_small_scales_converge_to_scale_zero_like_a_power(self):
-        """The sleeper with the largest clock ζ is `½Δ s² sinh(2ξ+c)`: of order `s^(2(1−|ζ|))`.
+        """The sleeper with the largest ξ ζ is `½Δ s² sinh(2ξ+c)`: of order `s^(2(1−|ζ|))`.
 
-        Its clock is `ξ = ζ log(1/s) + C`, up to what sleepers of size d do to it: they move the
-        awake ones by at most `gain·d`, whose clocks `½ log β` move by half of that over β.
+        Its mirror coordinate is `ξ = ζ log(1/s) + C`, up to what sleepers of size d do to it: they
+        move the active ones by at most `gain·d`, whose mirror coordinates `½ log β` move by half of
+        that over β.
         """
         problem = problem_at_zero(4, 9, 2, 4)
         limit, X = lp.predict(problem), problem.task.X
-        asleep = limit.coef == 0
-        nearest = np.abs(np.where(asleep, limit.clocks, 0)).argmax()
-        response = np.linalg.solve(X[:, ~asleep], X[:, asleep])
+        inactive = limit.coef == 0
+        nearest = np.abs(np.where(inactive, limit.mirror, 0)).argmax()
+        response = np.linalg.solve(X[:, ~inactive], X[:, inactive])
         gain = 1 + np.linalg.norm(response, 2)
         log_scales = np.array([-10.0, -20.0, -30.0, -40.0])
         logs, sleepers = [], []
         for log_scale in log_scales:
             small = lp.predict(at(problem, log_scale=log_scale))
             logs.append(small.log_abs_coef[nearest])
-            sleepers.append(np.linalg.norm(small.coef[asleep]))
+            sleepers.append(np.linalg.norm(small.coef[inactive]))
             distance = np.linalg.norm(small.coef - limit.coef)
             # Both are certified, relative to the size of the coefficients.
             own = 2 * CERTIFIED * np.linalg.norm(limit.coef) * gain
             assert distance <= gain * sleepers[-1] + own
         slope = np.polyfit(log_scales, logs, 1)[0]
-        moved = gain**2 * sleepers[0] / np.abs(limit.coef[~asleep]).min()
+        moved = gain**2 * sleepers[0] / np.abs(limit.coef[~inactive]).min()
         band = 2 * moved / np.ptp(log_scales)
         assert band < 0.01
-        assert slope == pytest.approx(2 * (1 - abs(limit.clocks[nearest])), abs=band)
+        assert slope == pytest.approx(2 * (1 - abs(limit.mirror[nearest])), abs=band)
 
     def test_far_below_the_smallest_float_it_is_scale_zero(self):
         problem = problem_at_zero(4, 9, 2, 1)
         tiny = lp.predict(at(problem, log_scale=-1e5))
         limit = lp.predict(problem)
         np.testing.assert_allclose(tiny.coef, limit.coef, atol=1e-9 * np.abs(limit.coef).max())
-        # Clocks are log(1/s) times those of the path plus ½ log(4β/Δ): below 100 with these data.
-        np.testing.assert_allclose(tiny.clocks / 1e5, limit.clocks, atol=100 / 1e5)
+        # Mirror coordinates are log(1/s) times those of the path plus ½ log(4β/Δ): below 100 with
+        # these data.
+        np.testing.assert_allclose(tiny.mirror / 1e5, limit.mirror, atol=100 / 1e5)
 
 
 # ---------------------------------------------------------------- physical times
@@ -363,9 +370,9 @@ class TestPhysicalTimes:
         np.testing.assert_array_equal(one.times, other.times)
         assert other.time_unit == one.time_unit / 4
 
-    def test_is_the_path_of_the_growth_times(self):
+    def test_is_the_path_of_the_activation_times(self):
         problem = problem_at_zero(4, 9, 3)
-        growth = problem.network.growth_times(problem.init)
+        growth = problem.network.activation_times(problem.init)
         task = problem.task
         direct = lp.saddle_path(task.X, task.y, growth.t_plus, growth.t_minus)
         np.testing.assert_array_equal(lp.saddles(problem).coefs, direct.coefs)
@@ -419,7 +426,7 @@ class TestAgainstTheExactFlow:
         middles = (path.times[1:-1] + path.times[2:]) / 2
         moments = np.append(middles, 1.5 * path.times[-1]) * path.time_unit
         coefs = lp.flow(problem, times=moments).coefs
-        # At log_scale −200 dormant coefficients and the approach are below e^-40 there, but the
+        # At log_scale −200 inactive coefficients and the approach are below e^-40 there, but the
         # flow's own steps leave errors of its tolerance.
         np.testing.assert_allclose(coefs, path.coefs[1:], atol=self.time_error(path))
 
@@ -428,16 +435,16 @@ class TestAgainstTheExactFlow:
         problem = example(log_scale=-2302.6)
         path = lp.saddles(problem)
         (j,) = path.entered[0]
-        pull, k = (EQ7.X.T @ EQ7.y)[j], path.coefs[1, j]
+        neg_grad, k = (EQ7.X.T @ EQ7.y)[j], path.coefs[1, j]
         a, b = (layer[j] for layer in problem.init.direction)
-        expected = np.log(4 * abs(k) / (a + np.sign(k) * b) ** 2) / (2 * abs(pull))
+        expected = np.log(4 * abs(k) / (a + np.sign(k) * b) ** 2) / (2 * abs(neg_grad))
         coefs = recorded_around(problem, path)[0][:, j] / k
         seen = (coefs > 1e-3) & (coefs < 1 - 1e-3)
         odds = np.log(coefs[seen] / (1 - coefs[seen]))  # 2u(t − t_half)
         rate, offset = np.polyfit(AROUND[seen], odds, 1)
         # Odds magnify an error of the coefficient by at most 1/(1e-3).
         error = self.time_error(path) + 1e3 * SAMPLE_RTOL * ACCUMULATION
-        assert rate == pytest.approx(2 * abs(pull), abs=error)
+        assert rate == pytest.approx(2 * abs(neg_grad), abs=error)
         assert -offset / rate == pytest.approx(expected, abs=error)
 
     def test_activations_lag_by_times_that_do_not_depend_on_the_scale(self):
@@ -468,9 +475,9 @@ class TestAgainstTheExactFlow:
     def test_deep_activations_lag_by_times_that_do_not_depend_on_the_scale_either(self):
         """Depth 3, by the flow of the parameters: the relative error is of the order of s.
 
-        The clock of half a value stops short of the growth time by `(β/2)^(-1/3) s`, in units of
-        1/s: a constant, up to terms that vanish with s. So the lags of successive scales approach
-        each other, where a relative error that does not vanish would double them.
+        The mirror coordinate of half a value stops short of the activation time by `(β/2)^(-1/3)
+        s`, in units of 1/s: a constant, up to terms that vanish with s. So the lags of successive
+        scales approach each other, where a relative error that does not vanish would double them.
         """
         found = []
         for scale in (0.02, 0.01, 0.005):

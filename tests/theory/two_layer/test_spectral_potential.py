@@ -60,8 +60,8 @@ def spectral_drift(gamma, printed):
     beta = (W1 @ W2)[1:]
     U, D, Vt = np.linalg.svd(beta, full_matrices=False)
     assert (D[:, 1] < 0.9 * D[:, 0]).all()  # no crossing: sorted values are continuous
-    pulls = X.T @ (Y - X @ beta)
-    force = np.einsum("tni,tnk,tik->ti", U, pulls, Vt)  # −∇_D loss
+    neg_grads = X.T @ (Y - X @ beta)
+    force = np.einsum("tni,tnk,tik->ti", U, neg_grads, Vt)  # −∇_D loss
     inner, _ = rates(force)
     _, ends = rates(spectral_gradient(D, gamma=gamma, printed=printed))
     moved = np.cumsum(np.einsum("pn,pni->pi", weights, inner), axis=0)

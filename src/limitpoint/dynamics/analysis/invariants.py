@@ -11,7 +11,7 @@ from limitpoint.arrays import Float, read_only
 from limitpoint.display import number, table, to_html, to_text
 from limitpoint.dynamics.trajectory import Trajectory, as_trajectory
 from limitpoint.errors import LimitpointError
-from limitpoint.networks import Network, WithoutClocks, as_network
+from limitpoint.networks import Network, WithoutMirrorMap, as_network
 
 __all__ = ["Drift", "drift"]
 
@@ -23,7 +23,7 @@ class Drift:
     The set of parameters on which a quantity keeps its value is either affine (where the quantity
     is zero: two layers equal or opposite, say) or curved. Gradient flow stays on both; a gradient
     step is tangent to the set, so that it stays on an affine one exactly and leaves a curved one:
-    under gradient descent `a² − b²` shrinks by the factor `1 − (step × pull)²` each step.
+    under gradient descent `a² − b²` shrinks by the factor `1 − (step × neg_grad)²` each step.
 
     Attributes
     ----------
@@ -149,6 +149,6 @@ def drift(network: Network, trajectory: Trajectory) -> Drift:
 
 def _largest_square(network: Network, layer: Float) -> float:
     """Of single entries, or of whole layers where the conserved quantities are sums over them."""
-    if not isinstance(network, WithoutClocks):
+    if not isinstance(network, WithoutMirrorMap):
         return float(np.max(layer**2))
     return float(np.max(np.sum(layer.reshape(len(layer), -1) ** 2, axis=-1)))

@@ -5,9 +5,10 @@ along a third time s that runs as the parameters grow, relative to themselves: `
 
     pace = 1 / (N ρ),    N = Σ_i w_i ‖x_i‖,    w_i = −∂ log loss/∂m_i ≥ 0,
 
-with ρ the rate at which a pull of one moves the parameters relative to themselves: `‖θ‖^(L−2)` of
-layers as they are. Both N and ρ are positive wherever the flow gets to. A pace by the velocity
-itself, arc length, would be all rounding on plateaus, and break down where the flow comes to rest.
+with ρ the rate at which a negative gradient of one moves the parameters relative to themselves:
+`‖θ‖^(L−2)` of layers as they are. Both N and ρ are positive wherever the flow gets to. A pace by
+the velocity itself, arc length, would be all rounding on plateaus, and break down where the flow
+comes to rest.
 """
 
 from collections.abc import Callable
@@ -48,7 +49,7 @@ class NormalisedChart:
         Tolerances of the state, in units of the tolerance asked for.
     at_rest
         Whether a state whose loss is at a standstill will stay there.
-    repaced
+    reparametrised
         From a state, the same chart with another pace that suits it better, or None.
     """
 
@@ -63,7 +64,7 @@ class NormalisedChart:
     rtol: Float
     atol: Float
     at_rest: Callable[[Float], bool]
-    repaced: "Callable[[Float], NormalisedChart | None]" = lambda state: None
+    reparametrised: "Callable[[Float], NormalisedChart | None]" = lambda state: None
 
 
 def norm(vector: Float) -> float:

@@ -1,6 +1,6 @@
 """The flow of a classification far out, where nothing counts but the direction.
 
-At margins beyond κ only the samples with the smallest ones pull, and their weights follow from
+At margins beyond κ only the samples with the smallest ones count, and their weights follow from
 differences of order one between numbers of order κ, which float64 does not hold for long. The
 direction does not ask for them: with the weights of margins divided so that the smallest is κ,
 `w_i ∝ e^{−κ m_i/min m}`, its velocity is off by O(1/κ) and does not depend on the size of the
@@ -14,9 +14,9 @@ import numpy as np
 
 from limitpoint.arrays import Float
 from limitpoint.dynamics.classification.charts import FINEST, NormalisedChart, norm
-from limitpoint.dynamics.classification.log_chart import growth_chart
+from limitpoint.dynamics.classification.log_chart import logarithmic_chart
 from limitpoint.dynamics.classification.polar_chart import polar_chart
-from limitpoint.mirror.charts.log_chart import GrowthCoordinates
+from limitpoint.mirror.charts.log_chart import LogChart
 from limitpoint.problem import Problem
 
 __all__ = ["FarChart", "far_chart"]
@@ -27,8 +27,8 @@ MARGIN_ERROR = 1e-2
 UNIT = 50.0
 # And no larger ones, in logarithms, are followed: their growth is rounded to 1e-9.
 FARTHEST = 1e7
-# Growth coordinates of deep networks have velocities `e^{(L−2)·growth}`, and their starts times
-# `s^{2−L}`: both are finite up to this exponent.
+# Logarithmic coordinates of deep networks have velocities `e^{(L−2)·growth}`, and their starts
+# times `s^{2−L}`: both are finite up to this exponent.
 LARGEST_GROWTH = 600.0
 
 
@@ -64,14 +64,14 @@ class FarChart(ABC):
         return None
 
 
-class FarGrowth(FarChart):
-    """In growth coordinates.
+class FarLogChart(FarChart):
+    """In logarithmic coordinates.
 
     They count from the start, and a start of another scale grows alike: the chart of one so small
     that the coefficients are of order one is exact.
     """
 
-    def __init__(self, problem: Problem, growth: GrowthCoordinates, sharpness: float) -> None:
+    def __init__(self, problem: Problem, growth: LogChart, sharpness: float) -> None:
         self._problem, self._growth, self._sharpness = problem, growth, sharpness
         self._charts: dict[int, NormalisedChart] = {}
         self.rtol, self.atol = FINEST, MARGIN_ERROR / sharpness
@@ -107,9 +107,11 @@ class FarGrowth(FarChart):
         if unit not in self._charts:
             network, init = self._problem.network, self._problem.init
             smaller = init.at_scale(log_scale=init.log_scale - unit * UNIT / network.degree)
-            growth = network.growth_coordinates(smaller)
+            growth = network.log_chart(smaller)
             assert growth is not None, "as at the scale of the problem"
-            self._charts[unit] = growth_chart(self._problem, growth, self.atol, self._sharpness)
+            self._charts[unit] = logarithmic_chart(
+                self._problem, growth, self.atol, self._sharpness
+            )
         return self._charts[unit]
 
 
@@ -147,10 +149,10 @@ class FarPolar(FarChart):
 
 def far_chart(problem: Problem, sharpness: float) -> FarChart:
     """The chart whose states are those of the near flow."""
-    growth = problem.network.growth_coordinates(problem.init)
+    growth = problem.network.log_chart(problem.init)
     if growth is None:
         return FarPolar(problem, sharpness)
-    return FarGrowth(problem, growth, sharpness)
+    return FarLogChart(problem, growth, sharpness)
 
 
 def _at_size_one(state: Float) -> Float:

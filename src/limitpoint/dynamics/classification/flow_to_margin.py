@@ -10,7 +10,7 @@ import numpy as np
 
 from limitpoint.arrays import Float
 from limitpoint.dynamics.classification.charts import FINEST, NormalisedChart
-from limitpoint.dynamics.classification.log_chart import growth_chart
+from limitpoint.dynamics.classification.log_chart import logarithmic_chart
 from limitpoint.dynamics.classification.motion import LARGEST_EXPONENT, NormalisedMotion
 from limitpoint.dynamics.classification.polar_chart import polar_chart
 from limitpoint.dynamics.fit import wrong_share
@@ -18,7 +18,7 @@ from limitpoint.dynamics.integrate.driver import LARGEST_RECORD
 from limitpoint.dynamics.integrate.stepper import Steps
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import ScaleNotRepresentable
-from limitpoint.mirror.charts.log_chart import GrowthCoordinates
+from limitpoint.mirror.charts.log_chart import LogChart
 from limitpoint.problem import Problem
 from limitpoint.status import Status
 
@@ -60,7 +60,7 @@ def follow_in_normalised_time(
     task = problem.classification
     if t_end is None and times is None:
         rtol = min(rtol, MARGIN_ERROR / margin)
-    growth = None if own_layers else problem.network.growth_coordinates(problem.init)
+    growth = None if own_layers else problem.network.log_chart(problem.init)
     # Relative tolerances end at rounding; absolute ones do not, of numbers that start at zero.
     sensitivity = _sensitivity(problem, growth)
     fine = min(rtol, MARGIN_ERROR / sensitivity)
@@ -68,7 +68,7 @@ def follow_in_normalised_time(
     if growth is None:
         chart = polar_chart(problem, rtol, fine)
     else:
-        chart = growth_chart(problem, growth, fine)
+        chart = logarithmic_chart(problem, growth, fine)
     if t_end is not None or times is not None or chart.margins(chart.start).min() < margin:
         _check_start(problem, chart)
     flow = NormalisedMotion(chart, rtol, sensitivity)
@@ -96,7 +96,7 @@ def follow_in_normalised_time(
         signs=signs,
         logs=logs,
         layers=chart.layers(found.states),
-        misfit=wrong_share(margins[-1]),
+        relative_residual=wrong_share(margins[-1]),
     )
     return record, found.states[-1]
 
@@ -116,7 +116,7 @@ def _check_start(problem: Problem, chart: NormalisedChart) -> None:
         )
 
 
-def _sensitivity(problem: Problem, growth: GrowthCoordinates | None) -> float:
+def _sensitivity(problem: Problem, growth: LogChart | None) -> float:
     """How much the state's errors, relative to it, are magnified in the margins of the start.
 
     At least 1: smaller ones, of small starts, ask for nothing.
@@ -149,9 +149,9 @@ def _integrate(
     max_steps: int,
 ) -> _Found:
     chart = flow.chart
-    wanted = None if times is None else flow.clocks(times)
+    wanted = None if times is None else flow.scaled_log_times(times)
     last = t_end if times is None else times[-1]
-    end = np.inf if last is None else float(flow.clocks(np.asarray(last)))
+    end = np.inf if last is None else float(flow.scaled_log_times(np.asarray(last)))
 
     def gap(both: Float) -> float:
         """How far the end is off: positive once it is reached."""
@@ -182,7 +182,7 @@ def _integrate(
         states = [flow.start] * (1 if times is None else len(times))
         return result(states, Status.STATIONARY, times)
     walk = Steps(flow, flow.start, np.inf, flow.rtol, flow.atol)
-    clock = 0.0
+    log_time = 0.0
     watch = _Watch(chart)
 
     def stopped(status: Status) -> _Found:
@@ -195,9 +195,9 @@ def _integrate(
         if not walk.advance():
             return stopped(Status.INTEGRATOR_FAILED)
         if wanted is not None:
-            passed = wanted[(wanted > clock) & (wanted <= walk.state[-1])]
-            kept += [_at_clock(walk, at) for at in passed]
-            clock = float(walk.state[-1])
+            passed = wanted[(wanted > log_time) & (wanted <= walk.state[-1])]
+            kept += [_at_log_time(walk, at) for at in passed]
+            log_time = float(walk.state[-1])
         if gap(walk.state) >= 0:
             if wanted is None:
                 kept.append(walk.where(gap))
@@ -212,9 +212,9 @@ def _integrate(
     return stopped(Status.STEP_LIMIT)
 
 
-def _at_clock(walk: Steps, clock: float) -> Float:
-    """The state within the last step at which the clock shows this."""
-    return walk.where(lambda both: float(both[-1]) - clock)
+def _at_log_time(walk: Steps, log_time: float) -> Float:
+    """The state within the last step at which the logarithmic time shows this."""
+    return walk.where(lambda both: float(both[-1]) - log_time)
 
 
 def _thinned(kept: list[Float]) -> list[Float]:

@@ -25,7 +25,7 @@ from limitpoint.problem import Problem, as_problem
 from limitpoint.status import Status
 from limitpoint.tasks import Classification
 
-__all__ = ["Settling", "settle"]
+__all__ = ["LimitDirection", "limit_direction"]
 
 # Weights of margins rescaled to κ are rounded by κ·eps, and what is left of the direction before
 # the extrapolation is a few 1/κ, after it the square of that: at 1e6 both are 1e-10 or less.
@@ -44,8 +44,8 @@ FEWEST_FITTED = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Settling:
-    """How the direction of a flow settles, over margins beyond all floats.
+class LimitDirection:
+    """How the direction of a flow converges, over margins beyond all floats.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Settling:
         The layers of norm one, all together, that it ends with, where they were followed for
         themselves.
     status
-        SETTLED where it turned by no more than the uncertainty.
+        DIRECTION_CONVERGED where it turned by no more than the uncertainty.
     """
 
     run: Trajectory
@@ -86,7 +86,7 @@ class Settling:
     status: Status
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain Python values; None for what is not finite: the flow did not settle."""
+        """As plain Python values; None for what is not finite: the flow did not converge."""
         numbers = {
             "uncertainty": self.uncertainty,
             "log_margin": float(self.log_margins[-1]),
@@ -126,14 +126,14 @@ class Settling:
         return to_html(repr(self))
 
 
-def settle(
+def limit_direction(
     problem: Problem,
     *,
     margin: float = MARGIN,
     log_margin: float = LOG_MARGIN,
     sharpness: float = SHARPNESS,
     max_steps: int = MAX_FAR_STEPS,
-) -> Settling:
+) -> LimitDirection:
     """Follow the direction of a classification's flow to its end.
 
     Directions converge as powers of the margin, that is of the logarithm of time, often slow
@@ -148,7 +148,7 @@ def settle(
         The smallest margin to which the exact flow is followed first; at most 1e12.
     log_margin
         The logarithm of the margin at which to stop. Growth of networks deeper than two overflows
-        at some hundreds; they stop there, settled long before.
+        at some hundreds; they stop there, converged long before.
     sharpness
         The samples' weights from there on are those of margins of this size, κ. What that leaves
         out is O(1/κ²), and rounding is κ times that of float64.
@@ -161,7 +161,7 @@ def settle(
     >>> task = lp.Classification([[1, 2], [0, -3]], [1, -1])
     >>> network = lp.Diagonal(depth=2)
     >>> problem = lp.Problem(network, lp.Init.zero_last(network, task, scale=0.1), task)
-    >>> lp.settle(problem).direction.round(8).tolist()
+    >>> lp.limit_direction(problem).direction.round(8).tolist()
     [0.0, 1.0]
     """
     _check(problem)
@@ -183,7 +183,7 @@ def settle(
         problem, None, None, near.margin, near.rtol, near.max_steps
     )
     if run.status is not Status.SEPARATED:
-        return _unsettled(run)
+        return _not_converged(run)
     coarse, fine = (
         _follow(far_chart(problem, kappa), state, end, steps) for kappa in (sharp / COARSER, sharp)
     )
@@ -198,7 +198,7 @@ def settle(
     halfway = int(np.searchsorted(log_margins, 0.5 * log_margins[-1], side="right")) - 1
     squared = halfway >= 0
     turned = float(np.linalg.norm(directions[-1] - directions[halfway])) if squared else np.inf
-    return Settling(
+    return LimitDirection(
         run,
         log_margins,
         directions,
@@ -207,7 +207,7 @@ def settle(
         turned,
         *_rate(log_margins, directions, tolerance),
         layers,
-        Status.SETTLED if turned <= uncertainty else Status.SEPARATED,
+        Status.DIRECTION_CONVERGED if turned <= uncertainty else Status.SEPARATED,
     )
 
 
@@ -221,31 +221,31 @@ def _check(problem: Problem) -> None:
     """Refuse what has no direction that could be followed for itself."""
     network = as_problem(problem).network
     if not isinstance(problem.task, Classification):
-        raise LimitpointError("settle follows the direction of a classification; use flow")
+        raise LimitpointError("converge follows the direction of a classification; use flow")
     if not (network.is_homogeneous and network.is_linear):
         raise LimitpointError(
-            "settle needs a network that is linear in its input and homogeneous in its layers: "
+            "converge needs a network that is linear in its input and homogeneous in its layers: "
             f"of others no direction goes on by itself. The network is {network}; use flow"
         )
-    growth = network.growth_coordinates(problem.init)
+    growth = network.log_chart(problem.init)
     size = (
         sum(layer.size for layer in problem.init.direction) if growth is None else growth.dimension
     )
     if size > LARGEST_JACOBIAN:
         raise LimitpointError(
-            f"settle needs a Jacobian, and the state has {size} numbers, more than "
+            f"converge needs a Jacobian, and the state has {size} numbers, more than "
             f"{LARGEST_JACOBIAN}; use flow"
         )
 
 
-def _unsettled(run: Trajectory) -> Settling:
+def _not_converged(run: Trajectory) -> LimitDirection:
     """Of a flow that did not get as far."""
     margins = run.margins
     assert margins is not None, "a classification has margins"
     with np.errstate(divide="ignore", invalid="ignore"):
         log_margins = np.log(np.maximum(margins.min(axis=1), 0.0))
     directions = run.directions
-    return Settling(
+    return LimitDirection(
         run,
         log_margins[-1:],
         directions[-1:],

@@ -1,11 +1,11 @@
-"""The flow of a classification in growth coordinates, paced by the coordinates that lead.
+"""The flow of a classification in logarithmic coordinates, paced by the coordinates that lead.
 
 A deep network of tiny scale s goes from plateau to plateau: the coefficients that are visible sit
 where the loss, without the others, is least, while those grow from s by themselves, more and more
 quickly, as `−log(T − t)/(L − 2)`. A visible coordinate moves `s^(2−L)` times as readily as one
-asleep. By its pace the one that wakes would have to be followed through ever shorter parts of a
-plateau of length `s^(2−L)`: some hundred steps for each factor e that is left. So on a plateau what
-is in balance is held, until its balance is disturbed, and ρ is taken over the coordinates that
+inactive. By its pace the one that activates would have to be followed through ever shorter parts of
+a plateau of length `s^(2−L)`: some hundred steps for each factor e that is left. So on a plateau
+what is in balance is held, until its balance is disturbed, and ρ is taken over the coordinates that
 lead. By that pace a growth that nothing hinders is a straight line, however long.
 """
 
@@ -18,18 +18,18 @@ from numpy.typing import NDArray
 from limitpoint.arrays import Float
 from limitpoint.dynamics.classification.charts import FINEST, NormalisedChart, norm, sharpening
 from limitpoint.dynamics.integrate.driver import LARGEST_JACOBIAN, LARGEST_TRIAL
-from limitpoint.mirror.charts.log_chart import GrowthCoordinates
+from limitpoint.mirror.charts.log_chart import LogChart
 from limitpoint.problem import Problem
 from limitpoint.tasks import Classification
 
-__all__ = ["growth_chart"]
+__all__ = ["logarithmic_chart"]
 
-# Pulls of many samples that cancel to this, relative, at a standstill of the loss, are no pull.
-PULLED = 1e-8
-# A pull that has cancelled to this, relative, holds its coordinate in place; and one that has
-# changed by as much lets it go. What is held is off by as much, relative, for the last e-fold of
-# the growth that disturbs it: in the plateau's length an error far smaller still. Rounding of a
-# growth of 700 at margins of 30 leaves 1e-11 of a balance.
+# Gradients of many samples that cancel to this, relative, at a standstill of the loss, are none.
+DRIVEN = 1e-8
+# A negative gradient that has cancelled to this, relative, holds its coordinate in place; and one
+# that has changed by as much lets it go. What is held is off by as much, relative, for the last
+# e-fold of the growth that disturbs it: in the plateau's length an error far smaller still.
+# Rounding of a growth of 700 at margins of 30 leaves 1e-11 of a balance.
 BALANCED = 1e-10
 # Coordinates are held where what is left then moves this much less readily: else there is little to
 # gain.
@@ -38,21 +38,21 @@ SLOW = 1e-3
 Mask = NDArray[np.bool_]
 
 
-def growth_chart(
-    problem: Problem, growth: GrowthCoordinates, atol: float, sharpness: float | None = None
+def logarithmic_chart(
+    problem: Problem, growth: LogChart, atol: float, sharpness: float | None = None
 ) -> NormalisedChart:
     """Logarithms of growing combinations of the parameters: exact at any scale.
 
-    Their velocity is linear in the pull `Σ_i w_i y_i x_i`; ρ is the norm of that at a pull of one
-    on every coefficient. With a sharpness the weights are those of margins of that size (see
-    `far_charts`).
+    Their velocity is linear in the negative gradient `Σ_i w_i y_i x_i`; ρ is the norm of that at a
+    negative gradient of one on every coefficient. With a sharpness the weights are those of margins
+    of that size (see `far_charts`).
     """
     task, everything = problem.classification, np.ones(growth.dimension, dtype=bool)
-    return _Growth(task, growth, atol, everything, np.zeros(task.n_features), sharpness).chart
+    return _LogChart(task, growth, atol, everything, np.zeros(task.n_features), sharpness).chart
 
 
 @dataclass(frozen=True, eq=False)
-class _Growth:
+class _LogChart:
     """The motion of the components of the state that lead, by their pace; the others are held.
 
     Attributes
@@ -60,11 +60,11 @@ class _Growth:
     leading
         Which components lead.
     at_hold
-        The share of each coefficient's pulls that did not cancel when the others were held.
+        The share of each coefficient's gradients that did not cancel when the others were held.
     """
 
     task: Classification
-    growth: GrowthCoordinates
+    growth: LogChart
     atol: float
     leading: Mask
     at_hold: Float
@@ -88,7 +88,7 @@ class _Growth:
             rtol=np.full(dimension, FINEST),
             atol=np.full(dimension, self.atol),
             at_rest=self.at_rest,
-            repaced=self.repaced,
+            reparametrised=self.reparametrised,
         )
 
     def margins(self, state: Float) -> Float:
@@ -121,25 +121,25 @@ class _Growth:
         log_size = self._norms @ turned / size
         bend = growth.velocity_gradient(self._each, state)[self.leading]
         log_rate = (rates[self.leading] / rate) @ (bend / rate)
-        pull = self._signed.T @ (weights / size)
-        moved = np.where(self.leading, growth.velocity(pull, state), 0.0) / rate
+        neg_grad = self._signed.T @ (weights / size)
+        moved = np.where(self.leading, growth.velocity(neg_grad, state), 0.0) / rate
         # Divided beforehand where rates alone may be close to the largest float.
         large, small = max(rate, 1.0), min(rate, 1.0)
         whole = growth.velocity(self._signed.T @ (turned / size / large), state)
-        whole += growth.velocity_gradient(pull / large, state)
+        whole += growth.velocity_gradient(neg_grad / large, state)
         whole = np.where(self.leading[:, None], whole, 0.0) / small
         whole -= np.outer(moved, log_size + log_rate)
         return np.vstack([whole, weights @ change - log_size - log_rate])
 
     def at_rest(self, state: Float) -> bool:
-        """No coefficient is pulled, other than towards a bound that it never reaches."""
+        """No coefficient is driven, other than towards a bound that it never reaches."""
         weights = self.task.weights(self.margins(state))
-        pull, held = weights @ self._signed, PULLED * (weights @ np.abs(self._signed))
-        rising = (pull > held) & (self.growth.upper > 0)
-        falling = (pull < -held) & (self.growth.lower < 0)
+        neg_grad, held = weights @ self._signed, DRIVEN * (weights @ np.abs(self._signed))
+        rising = (neg_grad > held) & (self.growth.upper > 0)
+        falling = (neg_grad < -held) & (self.growth.lower < 0)
         return not (rising | falling).any()
 
-    def repaced(self, state: Float) -> NormalisedChart | None:
+    def reparametrised(self, state: Float) -> NormalisedChart | None:
         """Hold what is in balance if nothing else moves readily; let go what is so no more."""
         weights = self.task.weights(self.margins(state))
         most = weights @ np.abs(self._signed)
@@ -155,9 +155,9 @@ class _Growth:
             return None
         return replace(self, leading=leading, at_hold=share).chart
 
-    def _moved_by(self, pulled: Mask, state: Float) -> Mask:
-        """Which components of the state move when these coefficients are pulled."""
-        return np.asarray(self.growth.velocity(pulled.astype(np.float64), state) != 0)
+    def _moved_by(self, driven: Mask, state: Float) -> Mask:
+        """Which components of the state move when these coefficients are driven."""
+        return np.asarray(self.growth.velocity(driven.astype(np.float64), state) != 0)
 
     def _seen(self, margins: Float) -> float:
         """What the margins are multiplied by before the weights are told of them."""
@@ -177,7 +177,7 @@ class _Growth:
         return np.ones(self.task.n_features)
 
     def _rates(self, state: Float) -> Float:
-        """Velocities at a pull of one on every coefficient."""
+        """Velocities at a negative gradient of one on every coefficient."""
         return self.growth.velocity(self._each, state)
 
     def _rate(self, rates: Float) -> float:

@@ -10,12 +10,12 @@ from limitpoint.dynamics.integrate.driver import LARGEST_TRIAL
 
 __all__ = ["LARGEST_EXPONENT", "NormalisedMotion"]
 
-# The clock's exponentials are cut off here inside the integrator's trial steps only.
+# The logarithmic time's exponentials are cut off here inside the integrator's trial steps only.
 LARGEST_EXPONENT = 300.0
 
 
 class NormalisedMotion:
-    """The chart's state and, last, the clock `w = log(1 + t/T)`.
+    """The chart's state and, last, the logarithmic time `w = log(1 + t/T)`.
 
     `dw/ds = (dt/ds)/(T + t)` tends to `d log t/ds`, however large t is. T is about the time in
     which the log loss changes at first by itself, or by one: the first `dt/ds`, or less where
@@ -28,7 +28,7 @@ class NormalisedMotion:
         depth = max(1.0, abs(chart.log_loss(chart.start)))
         shorter = max(1.0, sensitivity / depth)
         self.log_unit = float(chart.motion(chart.start)[-1] - np.log(shorter))
-        # The rounding of the start's log loss is one of log(dt/ds), and so of the clock.
+        # The rounding of the start's log loss is one of log(dt/ds), and so of the logarithmic time.
         self.rtol = np.append(chart.rtol, rtol)
         self.atol = np.append(chart.atol, max(rtol, FINEST * depth))
 
@@ -50,9 +50,9 @@ class NormalisedMotion:
         """A pace that suits no longer is seen when another is asked for."""
         return -np.inf
 
-    def repaced(self, state: Float) -> "NormalisedMotion | None":
+    def reparametrised(self, state: Float) -> "NormalisedMotion | None":
         """By another pace if one suits this state better: nothing but s changes."""
-        chart = self.chart.repaced(state[:-1])
+        chart = self.chart.reparametrised(state[:-1])
         if chart is None:
             return None
         other = copy(self)
@@ -60,15 +60,15 @@ class NormalisedMotion:
         return other
 
     def velocity(self, both: Float) -> Float:
-        """Of the state and the clock."""
+        """Of the state and the logarithmic time."""
         motion = self.chart.motion(both[:-1])
-        return np.append(motion[:-1], self._clock_rate(motion[-1], both[-1]))
+        return np.append(motion[:-1], self._log_time_rate(motion[-1], both[-1]))
 
     def jacobian(self, both: Float) -> Float:
         """Of the velocity."""
         assert self.chart.slope is not None
         slope = self.chart.slope(both[:-1])
-        rate = self._clock_rate(self.chart.motion(both[:-1])[-1], both[-1])
+        rate = self._log_time_rate(self.chart.motion(both[:-1])[-1], both[-1])
         whole = np.zeros((len(both), len(both)))
         whole[:-1, :-1] = slope[:-1]
         # Overflows in trial steps only, which are rejected for their error.
@@ -77,18 +77,20 @@ class NormalisedMotion:
         whole[-1, -1] = -rate
         return np.clip(np.nan_to_num(whole), -LARGEST_TRIAL, LARGEST_TRIAL)
 
-    def log_times(self, clocks: Float) -> Float:
+    def log_times(self, scaled_log_times: Float) -> Float:
         """Logarithms of true times."""
         with np.errstate(divide="ignore"):
             # log(e^w − 1)
-            log_times: Float = clocks + np.log(-np.expm1(-clocks)) + self.log_unit
+            log_times: Float = (
+                scaled_log_times + np.log(-np.expm1(-scaled_log_times)) + self.log_unit
+            )
         return log_times
 
-    def clocks(self, times: Float) -> Float:
-        """The clock at true times."""
+    def scaled_log_times(self, times: Float) -> Float:
+        """The logarithmic time at true times."""
         with np.errstate(divide="ignore"):
-            clocks: Float = np.logaddexp(0.0, np.log(times) - self.log_unit)
-        return clocks
+            scaled_log_times: Float = np.logaddexp(0.0, np.log(times) - self.log_unit)
+        return scaled_log_times
 
-    def _clock_rate(self, log_rate: float, clock: float) -> float:
-        return float(np.exp(min(log_rate - self.log_unit - clock, LARGEST_EXPONENT)))
+    def _log_time_rate(self, log_rate: float, log_time: float) -> float:
+        return float(np.exp(min(log_rate - self.log_unit - log_time, LARGEST_EXPONENT)))

@@ -126,17 +126,17 @@ class _Polar:
         # Any data will do: only its loss is asked for.
         log_loss = Classification([[1.0]], [1.0], self.loss).log_loss
         v, log_size = state[:-1], state[-1]
-        shape, pull_back = jax.vjp(lambda v: self._shape(v, log_size, data), v)
+        shape, pullback = jax.vjp(lambda v: self._shape(v, log_size, data), v)
         margins = jnp.exp(degree * log_size) * shape
         seen = jax.lax.stop_gradient(sharpening(margins, data[4])) if self.far else 1.0
         weights = -jax.grad(log_loss)(seen * margins)
         square = v @ v
         square = jnp.where(square > 0, square, 1.0)  # layers that are all zero
         rate = (weights @ norms) * square ** (0.5 * degree - 1.0)
-        push = pull_back(weights)[0] / rate
+        push = pullback(weights)[0] / rate
         growth = (v @ push) / square
-        clock = -jnp.log(rate) - (degree - 2) * log_size - log_loss(margins)
-        return jnp.concatenate([push - growth * v, jnp.stack([growth, clock])])
+        log_time = -jnp.log(rate) - (degree - 2) * log_size - log_loss(margins)
+        return jnp.concatenate([push - growth * v, jnp.stack([growth, log_time])])
 
     def _shape(self, v: Any, log_size: Any, data: Any) -> Any:
         """The margins in units of `e^(Lℓ)`."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.dynamics.fit import gauged_task
+from limitpoint.dynamics.fit import measured_task
 from limitpoint.dynamics.integrate.driver import STUCK_STEPS, integrate
 from limitpoint.dynamics.integrate.stepper import Motion
-from limitpoint.dynamics.relative_residual import FitGauge
+from limitpoint.dynamics.relative_residual import RelativeResidual
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.problem import Problem
 
@@ -25,8 +25,8 @@ class Chart:
     velocity: Callable[[Float], Float]
     jacobian: Callable[[Float], Float] | None  # None: too large
     coefs: Callable[[Float], Float]
-    gauged: Callable[[Float], Float]  # coefficients, or outputs where there are none
-    noise: Callable[[Float], Float]  # errors of what is gauged that never decay
+    measured: Callable[[Float], Float]  # coefficients, or outputs where there are none
+    noise: Callable[[Float], Float]  # errors of what is measured that never decay
     loss: Callable[[Float], float]
     signs_and_logs: Callable[[Float], tuple[Float | None, Float | None]]
     layers: Callable[[Float], tuple[Float, ...]]
@@ -47,20 +47,20 @@ def follow(
     t_end: float | None,
     times: Float | None,
     rtol: float,
-    misfit_tolerance: float,
+    residual_tolerance: float,
     max_steps: int,
 ) -> Trajectory:
     """Integrate in this chart until the data are fitted, or to the end that is asked for."""
-    start = chart.gauged(chart.start)
-    gauge = FitGauge.of(gauged_task(problem), start, chart.lower, chart.upper)
+    start = chart.measured(chart.start)
+    measure = RelativeResidual.of(measured_task(problem), start, chart.lower, chart.upper)
     found = integrate(
         chart.velocity,
         chart.jacobian,
         chart.start,
-        misfit=lambda state: gauge.misfit(chart.gauged(state)),
-        rounding=lambda state: gauge.rounding(chart.noise(state)),
-        misfit_tolerance=misfit_tolerance,
-        arrived=gauge.arrived,
+        relative_residual=lambda state: measure.relative_residual(chart.measured(state)),
+        rounding=lambda state: measure.rounding(chart.noise(state)),
+        residual_tolerance=residual_tolerance,
+        arrived=measure.arrived,
         t_end=None if t_end is None else t_end / chart.time_unit,
         times=None if times is None else times / chart.time_unit,
         rtol=rtol * chart.share,
@@ -81,7 +81,7 @@ def follow(
         logs=logs,
         layers=chart.layers(found.states),
         duals=chart.duals(found.states),
-        misfit=gauge.misfit(chart.gauged(found.states[-1])),
+        relative_residual=measure.relative_residual(chart.measured(found.states[-1])),
     )
 
 

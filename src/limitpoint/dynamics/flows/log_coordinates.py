@@ -10,10 +10,10 @@ import numpy as np
 from limitpoint.arrays import Float
 from limitpoint.dynamics.flows.charted import Chart, follow
 from limitpoint.dynamics.integrate.driver import LARGEST_TRIAL
-from limitpoint.dynamics.integrate.log_time_change import GrowthPace
-from limitpoint.dynamics.relative_residual import FitGauge
+from limitpoint.dynamics.integrate.log_time_change import LogTimeChange
+from limitpoint.dynamics.relative_residual import RelativeResidual
 from limitpoint.dynamics.trajectory import Trajectory
-from limitpoint.mirror.charts.log_chart import GrowthCoordinates
+from limitpoint.mirror.charts.log_chart import LogChart
 from limitpoint.problem import Problem
 
 __all__ = ["flow_in_log_coordinates"]
@@ -27,34 +27,34 @@ FAR_APART = 18.0
 
 def flow_in_log_coordinates(
     problem: Problem,
-    growth: GrowthCoordinates,
+    growth: LogChart,
     t_end: float | None,
     times: Float | None,
     rtol: float,
-    misfit_tolerance: float,
+    residual_tolerance: float,
     max_steps: int,
 ) -> Trajectory:
-    """Integrate in the network's growth coordinates."""
+    """Integrate in the network's logarithmic coordinates."""
     return follow(
         problem,
-        _growth_chart(problem, growth),
+        _log_chart(problem, growth),
         "gradient flow in logarithmic coordinates",
         t_end,
         times,
         rtol,
-        misfit_tolerance,
+        residual_tolerance,
         max_steps,
     )
 
 
-def _growth_chart(problem: Problem, growth: GrowthCoordinates) -> Chart:
+def _log_chart(problem: Problem, growth: LogChart) -> Chart:
     """Logarithms of growing combinations of the parameters: exact at any scale.
 
     The duals `∫(y − Xβ)dt`, in the reachable part of sample space, are integrated along with them.
     """
     task, size = problem.regression, growth.dimension
     start_coefs = growth.coefs(np.zeros(size))
-    basis = FitGauge.of(task, start_coefs, growth.lower, growth.upper).basis
+    basis = RelativeResidual.of(task, start_coefs, growth.lower, growth.upper).basis
     rows, target = basis.T @ task.X, basis.T @ task.y
     factor, time_unit = task.loss_factor, float(np.exp(growth.log_time_unit))
 
@@ -91,7 +91,7 @@ def _growth_chart(problem: Problem, growth: GrowthCoordinates) -> Chart:
         velocity=velocity,
         jacobian=jacobian,
         coefs=lambda both: growth.coefs(both[..., :size]),
-        gauged=lambda both: growth.coefs(both[..., :size]),
+        measured=lambda both: growth.coefs(both[..., :size]),
         loss=lambda both: float(task.loss(growth.coefs(both[:size]))),
         noise=lambda both: (
             EPS * np.abs(growth.times_gradient(each, both[:size])) @ (1.0 + np.abs(both[:size]))
@@ -107,18 +107,18 @@ def _growth_chart(problem: Problem, growth: GrowthCoordinates) -> Chart:
 
 
 def _pace(
-    problem: Problem, growth: GrowthCoordinates, rows: Float, target: Float, largest: float
-) -> GrowthPace | None:
-    """The growth's own pace, where that of what is asleep and of what is visible are far apart.
+    problem: Problem, growth: LogChart, rows: Float, target: Float, largest: float
+) -> LogTimeChange | None:
+    """The growth's own pace, where that of what is inactive and of what is visible are far apart.
 
     A layer x moves at `x^(L−2)`: with two layers all have one rate, and time is as good a pace.
     """
     degree = problem.network.degree
     rates = growth.velocity(np.ones(rows.shape[1]), np.zeros(growth.dimension))
-    asleep = float(np.abs(rates).max(initial=0.0))
-    if degree == 2 or largest == 0.0 or asleep == 0.0:
+    inactive = float(np.abs(rates).max(initial=0.0))
+    if degree == 2 or largest == 0.0 or inactive == 0.0:
         return None
     visible = growth.log_time_unit + (1 - 2 / degree) * np.log(largest)
-    if visible - np.log(asleep) < FAR_APART:
+    if visible - np.log(inactive) < FAR_APART:
         return None
-    return GrowthPace.of(growth, rows, target, problem.regression.loss_factor)
+    return LogTimeChange.of(growth, rows, target, problem.regression.loss_factor)

@@ -12,11 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.dynamics.fit import gauged, loss_at, smooth_loss_at
+from limitpoint.dynamics.fit import loss_at, measured, smooth_loss_at
 from limitpoint.dynamics.flows.charted import Chart, follow
 from limitpoint.dynamics.flows.separate_parameters import OwnParameters, Products, own_parameters
 from limitpoint.dynamics.integrate.driver import EXPLICIT_SHARE, LARGEST_JACOBIAN, LARGEST_TRIAL
-from limitpoint.dynamics.relative_residual import FitGauge
+from limitpoint.dynamics.relative_residual import RelativeResidual
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.networks import General, MultilinearNetwork
 from limitpoint.problem import Problem
@@ -28,7 +28,8 @@ EPS = float(np.finfo(np.float64).eps)
 # float64 cannot divide any more.
 SMALLEST = 1e-280
 # So many steps without progress, at the level of rounding, are enough: steps grow where the rest of
-# the misfit is rounding, and would follow the gradient of that, far beyond the tolerance.
+# the relative residual is rounding, and would follow the gradient of that, far beyond the
+# tolerance.
 PATIENCE = 5
 
 
@@ -37,7 +38,7 @@ def flow_in_parameter_space(
     t_end: float | None,
     times: Float | None,
     rtol: float,
-    misfit_tolerance: float,
+    residual_tolerance: float,
     max_steps: int,
 ) -> Trajectory:
     """Integrate the layers' entries, turned within each coefficient where each has its own."""
@@ -51,7 +52,7 @@ def flow_in_parameter_space(
         t_end,
         times,
         rtol,
-        misfit_tolerance,
+        residual_tolerance,
         max_steps,
     )
 
@@ -68,7 +69,7 @@ def _own_chart(problem: Problem, own: OwnParameters, rtol: float) -> Chart:
     positive, negative = own.signs
     lower, upper = np.where(negative, -np.inf, 0.0), np.where(positive, np.inf, 0.0)
     kept = own.coefs(np.zeros_like(own.start))
-    basis = FitGauge.of(task, own.coefs(own.start - origin), lower, upper).basis
+    basis = RelativeResidual.of(task, own.coefs(own.start - origin), lower, upper).basis
     rows, target = basis.T @ task.X, basis.T @ task.y
     factor = task.loss_factor
     owners = np.nonzero(moving)[1]
@@ -90,7 +91,7 @@ def _own_chart(problem: Problem, own: OwnParameters, rtol: float) -> Chart:
     def coefs(states: Float) -> Float:
         return _cut(own.coefs(moved(states)))
 
-    def pull(state: Float) -> Float:
+    def neg_grad(state: Float) -> Float:
         result: Float = factor * ((target - rows @ coefs(state)) @ rows)
         return result
 
@@ -98,14 +99,14 @@ def _own_chart(problem: Problem, own: OwnParameters, rtol: float) -> Chart:
         return _cut(own.gradient(origin + moved(state)))
 
     def velocity(state: Float) -> Float:
-        result: Float = (pull(state) * gradient(state))[moving]
+        result: Float = (neg_grad(state) * gradient(state))[moving]
         return result
 
     def jacobian(state: Float) -> Float:
         assert gram is not None, "else there is no Jacobian"
         slopes = gradient(state)[moving]
         whole: Float = -factor * (slopes[:, None] * gram * slopes)
-        bends = own.hessian(origin + moved(state)) * pull(state)
+        bends = own.hessian(origin + moved(state)) * neg_grad(state)
         for g, row in enumerate(place):
             for h, column in enumerate(place):
                 both = (row >= 0) & (column >= 0)
@@ -127,7 +128,7 @@ def _own_chart(problem: Problem, own: OwnParameters, rtol: float) -> Chart:
         velocity=velocity,
         jacobian=None if gram is None else jacobian,
         coefs=coefs,
-        gauged=coefs,
+        measured=coefs,
         noise=noise,
         loss=lambda state: float(task.loss(coefs(state))),
         signs_and_logs=lambda states: (None, None),
@@ -202,14 +203,14 @@ def _plain_chart(problem: Problem, rtol: float) -> Chart:
 
     def noise(state: Float) -> Float:
         parts = split(state)
-        measured = gauged(problem, parts)
-        errors: Float = held * network.degree * np.abs(measured)
+        values = measured(problem, parts)
+        errors: Float = held * network.degree * np.abs(values)
         if isinstance(network, MultilinearNetwork):
             # Coefficients are sums that may cancel: their rounding is that of the terms.
             errors = held * network.degree * network.moduli(parts)
         if not network.is_linear:
             smooth = np.asarray(network.smooth_outputs(parts, problem.regression.X, size))
-            errors += np.abs(smooth - measured)
+            errors += np.abs(smooth - values)
         return errors
 
     return Chart(
@@ -218,7 +219,7 @@ def _plain_chart(problem: Problem, rtol: float) -> Chart:
         velocity=in_float64(gradient),
         jacobian=in_float64(hessian) if solvable else None,
         coefs=lambda states: np.asarray(network.coef(split(states))),
-        gauged=lambda state: gauged(problem, split(state)),
+        measured=lambda state: measured(problem, split(state)),
         noise=noise,
         loss=lambda state: float(loss_at(problem, split(state))),
         signs_and_logs=lambda states: (None, None),

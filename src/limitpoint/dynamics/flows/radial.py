@@ -15,7 +15,7 @@ import numpy as np
 from limitpoint.arrays import Float
 from limitpoint.dynamics.flows.row_space import RowSpace
 from limitpoint.dynamics.integrate.driver import LARGEST_TRIAL, Integration, integrate
-from limitpoint.dynamics.relative_residual import FitGauge
+from limitpoint.dynamics.relative_residual import RelativeResidual
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.mirror import RadialMap
 from limitpoint.networks import CoupledNetwork
@@ -28,7 +28,7 @@ EPS = float(np.finfo(np.float64).eps)
 # A part of the start in the null space below this, relative, is rounding; from such a start the
 # saddle at zero can be met, and counts as met when z has shrunk by this.
 ROUNDING = 1e-14
-CAUGHT = 1e-10
+ON_MANIFOLD = 1e-10
 # Degree of a network whose times are as small or large as squares of the scale.
 SQUARES = 4
 # Rounding of the state and of products with it, in units.
@@ -46,7 +46,7 @@ class _RowSpace:
     target: Float  # Σ⁻¹Uᵀy
     start: Float  # ζ(0)
     kept: Float  # z_null
-    gauge: FitGauge
+    measure: RelativeResidual
 
     @classmethod
     def of(cls, problem: Problem, radial: RadialMap) -> "_RowSpace":
@@ -57,8 +57,8 @@ class _RowSpace:
         null = start - rows.T @ (rows @ start)
         if np.linalg.norm(null) <= ROUNDING * np.linalg.norm(start):
             null = np.zeros_like(null)
-        gauge = FitGauge.of(task, radial.coef(start))
-        return cls(radial, left, rows, values, inside / values, rows @ start, null, gauge)
+        measure = RelativeResidual.of(task, radial.coef(start))
+        return cls(radial, left, rows, values, inside / values, rows @ start, null, measure)
 
     @property
     def square_kept(self) -> float:
@@ -79,16 +79,16 @@ class _RowSpace:
     def coefs(self, inside: Float) -> Float:
         return np.array([self.multiplier(zeta) * self.inputs(zeta) for zeta in inside])
 
-    def misfit(self, inside: Float) -> float:
+    def relative_residual(self, inside: Float) -> float:
         """Distance of Xβ from the best fit, relative."""
-        return self.gauge.misfit(self.multiplier(inside) * self.inputs(inside))
+        return self.measure.relative_residual(self.multiplier(inside) * self.inputs(inside))
 
     def rounding(self, inside: Float) -> float:
-        """The misfit that rounding of ζ causes."""
+        """The relative residual that rounding of ζ causes."""
         along = self.values * self.multiplier(inside) * np.abs(inside)
-        return self.gauge.relative(ROUNDING_UNITS * EPS * (np.abs(self.left) @ along))
+        return self.measure.relative(ROUNDING_UNITS * EPS * (np.abs(self.left) @ along))
 
-    def caught(self, inside: Float) -> bool:
+    def on_manifold(self, inside: Float) -> bool:
         """Whether z has shrunk to the saddle at zero, which only starts in the row space can."""
         wanted = float(np.linalg.norm(self.target))
         if self.square_kept > 0 or wanted == 0.0:
@@ -96,7 +96,7 @@ class _RowSpace:
         # A large start shrinks a lot on its way to the end.
         end = float(np.sqrt(self.radial.square_of(wanted)))
         size = min(float(np.linalg.norm(self.start)), end)
-        return bool(np.linalg.norm(inside) <= CAUGHT * size)
+        return bool(np.linalg.norm(inside) <= ON_MANIFOLD * size)
 
 
 def safe_radial_map(problem: Problem) -> RadialMap | None:
@@ -118,12 +118,12 @@ def flow_in_row_space(
     t_end: float | None,
     times: Float | None,
     rtol: float,
-    misfit_tolerance: float,
+    residual_tolerance: float,
     max_steps: int,
 ) -> Trajectory:
     """Integrate ζ; all layers follow from it."""
     # Times of order scale^(2 − degree), and squares of the first layer, must be representable.
-    problem.init.check_clocks(max(problem.network.degree, SQUARES))
+    problem.init.check_mirror(max(problem.network.degree, SQUARES))
     space = _RowSpace.of(problem, radial)
     task, network = problem.regression, problem.network
     if not isinstance(network, CoupledNetwork):
@@ -135,10 +135,12 @@ def flow_in_row_space(
         flow.velocity,
         flow.jacobian,
         flow.start,
-        misfit=lambda state: 0.0 if space.caught(state[:size]) else space.misfit(state[:size]),
+        relative_residual=lambda state: (
+            0.0 if space.on_manifold(state[:size]) else space.relative_residual(state[:size])
+        ),
         rounding=lambda state: space.rounding(state[:size]),
-        misfit_tolerance=misfit_tolerance,
-        arrived=space.gauge.arrived,
+        residual_tolerance=residual_tolerance,
+        arrived=space.measure.arrived,
         t_end=t_end,
         times=times,
         rtol=rtol,
@@ -149,12 +151,12 @@ def flow_in_row_space(
     coefs = space.coefs(inside)
     return Trajectory.build(
         kind="gradient flow in sample space",
-        status=Status.SADDLE if space.caught(inside[-1]) else found.status,
+        status=Status.SADDLE if space.on_manifold(inside[-1]) else found.status,
         times=_times(space, found, warped),
         coefs=coefs,
         losses=np.array([task.loss(coef) for coef in coefs]),
         layers=network.layers_along(problem.init, space.inputs(inside)),
-        misfit=space.misfit(inside[-1]),
+        relative_residual=space.relative_residual(inside[-1]),
     )
 
 
@@ -167,10 +169,10 @@ class _Flow:
 
 def _warped(space: _RowSpace, factor: float) -> _Flow:
     """In the time τ; the last entry of the state is `Ξ(0)·t`."""
-    pull, size = factor * space.values**2, len(space.start)
+    neg_grad, size = factor * space.values**2, len(space.start)
     log_unit = space.log_multiplier(space.start)[0]
 
-    def clock(inside: Float) -> tuple[float, Float]:
+    def scaled_time(inside: Float) -> tuple[float, Float]:
         """`Ξ(0) dt/dτ` and its derivative in ζ."""
         value, slope = space.log_multiplier(inside)
         rate = float(np.exp(min(log_unit - value, 300.0)))
@@ -178,16 +180,16 @@ def _warped(space: _RowSpace, factor: float) -> _Flow:
 
     def velocity(state: Float) -> Float:
         inside = state[:size]
-        moved = pull * (space.target - space.multiplier(inside) * inside)
-        return np.append(np.clip(moved, -LARGEST_TRIAL, LARGEST_TRIAL), clock(inside)[0])
+        moved = neg_grad * (space.target - space.multiplier(inside) * inside)
+        return np.append(np.clip(moved, -LARGEST_TRIAL, LARGEST_TRIAL), scaled_time(inside)[0])
 
     def jacobian(state: Float) -> Float:
         inside = state[:size]
         slope = space.log_multiplier(inside)[1]
         whole = np.zeros((size + 1, size + 1))
         change = np.eye(size) + 2 * slope * np.outer(inside, inside)
-        whole[:size, :size] = -space.multiplier(inside) * pull[:, None] * change
-        whole[size, :size] = clock(inside)[1]
+        whole[:size, :size] = -space.multiplier(inside) * neg_grad[:, None] * change
+        whole[size, :size] = scaled_time(inside)[1]
         return np.clip(whole, -LARGEST_TRIAL, LARGEST_TRIAL)
 
     return _Flow(np.append(space.start, 0.0), velocity, jacobian)
@@ -195,17 +197,17 @@ def _warped(space: _RowSpace, factor: float) -> _Flow:
 
 def _in_time(space: _RowSpace, factor: float) -> _Flow:
     """In the time t itself."""
-    pull = factor * space.values**2
+    neg_grad = factor * space.values**2
 
     def velocity(inside: Float) -> Float:
         multiplier = space.multiplier(inside)
-        moved = multiplier * pull * (space.target - multiplier * inside)
+        moved = multiplier * neg_grad * (space.target - multiplier * inside)
         return np.clip(moved, -LARGEST_TRIAL, LARGEST_TRIAL)
 
     def jacobian(inside: Float) -> Float:
         multiplier, slope = space.multiplier(inside), space.log_multiplier(inside)[1]
-        moved = pull * (space.target - 2 * multiplier * inside)
-        whole = 2 * multiplier * slope * np.outer(moved, inside) - np.diag(multiplier**2 * pull)
+        moved = neg_grad * (space.target - 2 * multiplier * inside)
+        whole = 2 * multiplier * slope * np.outer(moved, inside) - np.diag(multiplier**2 * neg_grad)
         return np.clip(whole, -LARGEST_TRIAL, LARGEST_TRIAL)
 
     return _Flow(space.start, velocity, jacobian)

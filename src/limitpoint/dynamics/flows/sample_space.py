@@ -4,15 +4,15 @@ import numpy as np
 
 from limitpoint.arrays import Float
 from limitpoint.dynamics.integrate.driver import LARGEST_TRIAL, integrate
-from limitpoint.dynamics.relative_residual import FitGauge
+from limitpoint.dynamics.relative_residual import RelativeResidual
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.mirror import MirrorMap
 from limitpoint.problem import Problem
 
 __all__ = ["flow_in_sample_space"]
 
-# Relative to clocks of the size of their unit; next to a pole, where the distance counts, the
-# tolerance is so much smaller, down to what the integrator can do.
+# Relative to mirror coordinates of the size of their unit; next to a pole, where the distance
+# counts, the tolerance is so much smaller, down to what the integrator can do.
 FINEST_RTOL = 1e-13
 
 
@@ -22,15 +22,15 @@ def flow_in_sample_space(
     t_end: float | None,
     times: Float | None,
     rtol: float,
-    misfit_tolerance: float,
+    residual_tolerance: float,
     max_steps: int,
 ) -> Trajectory:
     """Integrate the duals in an orthonormal basis of the reachable part of sample space."""
     task = problem.regression
-    gauge = FitGauge.of(task, mirror.start_coefs(), mirror.lower, mirror.upper)
-    # Outside the range of X the residual never changes and pulls no coefficient; what ν does there
+    measure = RelativeResidual.of(task, mirror.start_coefs(), mirror.lower, mirror.upper)
+    # Outside the range of X the residual never changes and moves no coefficient; what ν does there
     # is left out of the state (it would grow for ever).
-    rows, target = gauge.basis.T @ task.X, gauge.basis.T @ task.y
+    rows, target = measure.basis.T @ task.X, measure.basis.T @ task.y
     factor = task.loss_factor
 
     at = _LastPoint(mirror, rows)
@@ -46,31 +46,32 @@ def flow_in_sample_space(
         return result
 
     moduli = np.abs(rows)
-    unit = float(np.exp(mirror.log_clock_unit))
+    unit = float(np.exp(mirror.log_mirror_unit))
 
     def rounding(dual: Float) -> float:
-        # A clock x_iᵀν is rounded by eps·|x_i|ᵀ|ν|, and once more where the map adds it to the
-        # clock of the start, of the size of its unit; its coefficient by slope times that.
+        # A mirror coordinate x_iᵀν is rounded by eps·|x_i|ᵀ|ν|, and once more where the map adds it
+        # to the mirror coordinate of the start, of the size of its unit; its coefficient by slope
+        # times that.
         noise = at(dual)[1] * (np.abs(dual) @ moduli + unit)
-        return gauge.rounding(np.finfo(np.float64).eps * noise)
+        return measure.rounding(np.finfo(np.float64).eps * noise)
 
     found = integrate(
         velocity,
         jacobian,
         np.zeros(rows.shape[0]),
-        misfit=lambda dual: gauge.misfit(at(dual)[0]),
+        relative_residual=lambda dual: measure.relative_residual(at(dual)[0]),
         rounding=rounding,
-        misfit_tolerance=misfit_tolerance,
-        arrived=gauge.arrived,
+        residual_tolerance=residual_tolerance,
+        arrived=measure.arrived,
         t_end=t_end,
         times=times,
         rtol=max(rtol / max(1.0, unit), FINEST_RTOL),
         atol=_absolute_tolerance(mirror, rows, target, rtol),
         max_steps=max_steps,
     )
-    clocks = found.states @ rows
-    coefs = mirror.coefs(clocks)
-    signs, logs = mirror.signs_and_logs(clocks)
+    xi = found.states @ rows
+    coefs = mirror.coefs(xi)
+    signs, logs = mirror.signs_and_logs(xi)
     return Trajectory.build(
         kind="gradient flow in sample space",
         status=found.status,
@@ -79,9 +80,9 @@ def flow_in_sample_space(
         losses=np.array([task.loss(coef) for coef in coefs]),
         signs=signs,
         logs=logs,
-        layers=problem.network.layers_at(problem.init, clocks),
-        duals=found.states @ gauge.basis.T,
-        misfit=gauge.misfit(coefs[-1]),
+        layers=problem.network.layers_at(problem.init, xi),
+        duals=found.states @ measure.basis.T,
+        relative_residual=measure.relative_residual(coefs[-1]),
     )
 
 
@@ -103,13 +104,13 @@ class _LastPoint:
 def _absolute_tolerance(mirror: MirrorMap, rows: Float, target: Float, rtol: float) -> float:
     """Error of ν that moves the coefficients by `rtol`, relative.
 
-    A clock off by δ moves a visible coefficient by about 2δ of itself; at large scale it moves it
-    by slope·δ, where coefficients have the size `‖y‖/‖X‖`.
+    A mirror coordinate off by δ moves a visible coefficient by about 2δ of itself; at large scale
+    it moves it by slope·δ, where coefficients have the size `‖y‖/‖X‖`.
     """
     norm = float(np.linalg.norm(rows, 2)) if rows.size else 0.0
     slope = float(mirror.slopes(np.zeros(rows.shape[1])).max())
     if norm == 0.0:
         return rtol
-    lazy_clock = float(np.linalg.norm(target)) / (norm * slope) if slope > 0 else np.inf
-    clock = min(1.0, lazy_clock) if lazy_clock > 0 else 1.0
-    return rtol * clock / norm
+    lazy_mirror = float(np.linalg.norm(target)) / (norm * slope) if slope > 0 else np.inf
+    xi = min(1.0, lazy_mirror) if lazy_mirror > 0 else 1.0
+    return rtol * xi / norm

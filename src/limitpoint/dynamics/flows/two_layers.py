@@ -21,7 +21,7 @@ from limitpoint.dynamics.integrate.driver import (
     LARGEST_TRIAL,
     integrate,
 )
-from limitpoint.dynamics.relative_residual import FitGauge
+from limitpoint.dynamics.relative_residual import RelativeResidual
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import ScaleNotRepresentable
 from limitpoint.problem import Problem
@@ -33,9 +33,9 @@ EPS = float(np.finfo(np.float64).eps)
 FINEST_RTOL = 1e-13
 # A coefficient matrix has as many directions as singular values above this, relative.
 RANK_TOLERANCE = 1e-8
-# Awake layers of size 1 hide dormant directions behind rounding of eps: these must start at least
+# Active layers of size 1 hide inactive directions behind rounding of eps: these must start at least
 # this large, so that three digits of them are left when their turn comes.
-SMALLEST_DORMANT = 5e-13
+SMALLEST_INACTIVE = 5e-13
 # Squares of the layers must be representable in any case.
 SMALLEST = 1e-150
 
@@ -45,7 +45,7 @@ class _Reduced:
     """The moving parts, and the way back to the layers."""
 
     rows: Float  # Vᵀ, ρ × n
-    pulls: Float  # loss_factor · Σ²
+    neg_grads: Float  # loss_factor · Σ²
     target: Float  # Σ⁻¹UᵀY, ρ × k
     neurons: Float  # Q, l × r
     still: Float  # (I − VVᵀ)W₁(0), n × l
@@ -64,7 +64,7 @@ class _Reduced:
         neurons = _span(met.T, second)
         return cls(
             rows=rows,
-            pulls=task.loss_factor * values**2,
+            neg_grads=task.loss_factor * values**2,
             target=(left.T @ outputs) / values[:, None],
             neurons=neurons,
             still=first - rows.T @ met,
@@ -104,19 +104,19 @@ class _Reduced:
 
     def velocity(self, state: Float) -> Float:
         a, c = self.parts(state)
-        pull = self.pulls[:, None] * (self.target - a @ c)
-        moved = np.concatenate([(pull @ c.T).ravel(), (a.T @ pull).ravel()])
+        neg_grad = self.neg_grads[:, None] * (self.target - a @ c)
+        moved = np.concatenate([(neg_grad @ c.T).ravel(), (a.T @ neg_grad).ravel()])
         clipped: Float = np.clip(moved, -LARGEST_TRIAL, LARGEST_TRIAL)
         return clipped
 
     def jacobian(self, state: Float) -> Float:
         """Minus the Hessian of the loss in A and C."""
         a, c = self.parts(state)
-        pull = self.pulls[:, None] * (self.target - a @ c)
-        steep = self.pulls[:, None] * a
+        neg_grad = self.neg_grads[:, None] * (self.target - a @ c)
+        steep = self.neg_grads[:, None] * a
         rank, outputs = np.eye(len(c)), np.eye(c.shape[1])
-        inner = -np.einsum("i,ij,ab->iajb", self.pulls, np.eye(len(a)), c @ c.T)
-        mixed = np.einsum("ik,ab->iabk", pull, rank) - np.einsum("ib,ak->iabk", steep, c)
+        inner = -np.einsum("i,ij,ab->iajb", self.neg_grads, np.eye(len(a)), c @ c.T)
+        mixed = np.einsum("ik,ab->iabk", neg_grad, rank) - np.einsum("ib,ak->iabk", steep, c)
         outer = -np.einsum("kl,ab->akbl", outputs, a.T @ steep)
         size = self.cut
         whole = np.empty((state.size, state.size))
@@ -139,13 +139,13 @@ class _Reduced:
 
 
 def check_resolved(problem: Problem) -> None:
-    """Raise `ScaleNotRepresentable` where float64 would lose directions that are still dormant."""
+    """Raise `ScaleNotRepresentable` where float64 would lose directions that are still inactive."""
     problem.init.check_products(problem.network.degree)
     size = max(float(np.abs(layer).max(initial=0.0)) for layer in problem.init.layers)
     best = np.linalg.lstsq(problem.regression.X, problem.regression.y, rcond=None)[0]
     values = np.linalg.svd(best.reshape(len(best), -1), compute_uv=False)
     several = int((values > values[0] * RANK_TOLERANCE).sum()) > 1
-    least = SMALLEST_DORMANT * float(np.sqrt(values[0])) if several else SMALLEST
+    least = SMALLEST_INACTIVE * float(np.sqrt(values[0])) if several else SMALLEST
     if 0 < size < least:
         raise ScaleNotRepresentable(
             f"at scale {problem.init.scale:g} (log_scale={problem.init.log_scale:.6g}) layers that "
@@ -159,18 +159,18 @@ def flow_of_two_layers(
     t_end: float | None,
     times: Float | None,
     rtol: float,
-    misfit_tolerance: float,
+    residual_tolerance: float,
     max_steps: int,
 ) -> Trajectory:
     """Integrate A and C; all layers follow from them."""
     reduced, task = _Reduced.of(problem), problem.regression
     start = np.concatenate([part.ravel() for part in reduced.start])
-    gauge = FitGauge.of(task, reduced.coefs(start))
+    measure = RelativeResidual.of(task, reduced.coefs(start))
     jacobian: Callable[[Float], Float] | None = reduced.jacobian
     held = EPS
     if start.size > LARGEST_JACOBIAN:
         jacobian, held = None, EXPLICIT_SHARE * rtol
-    # Errors made while a direction is dormant grow with it: by the logarithm of its growth in all.
+    # Errors made while a direction is inactive grow with it: by the logarithm of its growth in all.
     grown = max(float(np.abs(reduced.target).max(initial=0.0)), EPS) ** 0.5
     size = float(np.abs(start).max(initial=0.0))
     growth = max(float(np.log(grown / size)), 0.0) if size > 0 else 0.0
@@ -179,10 +179,10 @@ def flow_of_two_layers(
         reduced.velocity,
         jacobian,
         start,
-        misfit=lambda state: gauge.misfit(reduced.coefs(state)),
-        rounding=lambda state: gauge.rounding(2 * held * np.abs(reduced.coefs(state))),
-        misfit_tolerance=misfit_tolerance,
-        arrived=gauge.arrived,
+        relative_residual=lambda state: measure.relative_residual(reduced.coefs(state)),
+        rounding=lambda state: measure.rounding(2 * held * np.abs(reduced.coefs(state))),
+        residual_tolerance=residual_tolerance,
+        arrived=measure.arrived,
         t_end=t_end,
         times=times,
         rtol=fine,
@@ -203,7 +203,7 @@ def flow_of_two_layers(
         coefs=coefs,
         losses=np.array([task.loss(coef) for coef in coefs]),
         layers=reduced.layers(states),
-        misfit=gauge.misfit(coefs[-1]),
+        relative_residual=measure.relative_residual(coefs[-1]),
     )
 
 

@@ -26,11 +26,13 @@ __all__ = [
 RECORDS = 500
 # Of large states so many numbers are kept at most on the way: half a gigabyte.
 LARGEST_RECORD = 2**26
-# A misfit that has not halved in this many steps, at the level of rounding, will not fall further.
+# A relative residual that has not halved in this many steps, at the level of rounding, will not
+# fall further.
 STUCK_STEPS = 50
 # After so many, when rounding alone can be as large, nothing more will come.
 HOPELESS_STEPS = 2000
-# Rounding that left a larger misfit than this, relative, would leave no solution to speak of.
+# Rounding that left a larger relative residual than this, relative, would leave no solution to
+# speak of.
 LARGEST_ROUNDING = 1e-3
 
 
@@ -53,9 +55,9 @@ def integrate(
     jacobian: Callable[[Float], Float] | None,
     start: Float,
     *,
-    misfit: Callable[[Float], float],
+    relative_residual: Callable[[Float], float],
     rounding: Callable[[Float], float],
-    misfit_tolerance: float,
+    residual_tolerance: float,
     arrived: Status,
     t_end: float | None,
     times: Float | None,
@@ -72,17 +74,17 @@ def integrate(
     With a pace, along its path instead of time: the velocity and Jacobian are then the pace's own,
     of the state with the time as its last number. `is_relative` says that the state is of numbers
     which grow and decay, with errors relative to themselves, and `patience` after how many steps
-    without progress a misfit at the level of rounding is taken for the last.
+    without progress a relative residual at the level of rounding is taken for the last.
 
-    Stops when `misfit(state)` falls to its tolerance, or gets stuck where rounding of the state
-    alone can hold it, unless an end was asked for.
+    Stops when `relative_residual(state)` falls to its tolerance, or gets stuck where rounding of
+    the state alone can hold it, unless an end was asked for.
 
     Raises
     ------
     ScaleNotRepresentable
         If no end was asked for and rounding hides the data altogether.
     """
-    watch = _Watch(misfit, rounding, misfit_tolerance, patience)
+    watch = _Watch(relative_residual, rounding, residual_tolerance, patience)
     wanted = None if times is None else np.asarray(times, dtype=np.float64)
     last = t_end if wanted is None else float(wanted.max())
     if last == 0.0 or not np.any(velocity(start)):
@@ -157,17 +159,17 @@ class _Records:
 
 
 class _Watch:
-    """Tells from step to step whether the misfit has fallen as far as it can."""
+    """Tells from step to step whether the relative residual has fallen as far as it can."""
 
     def __init__(
         self,
-        misfit: Callable[[Float], float],
+        relative_residual: Callable[[Float], float],
         rounding: Callable[[Float], float],
         tolerance: float,
         patience: int,
     ) -> None:
         self._patience = patience
-        self._misfit = misfit
+        self._relative_residual = relative_residual
         self._rounding = rounding
         self._tolerance = tolerance
         self._best = np.inf
@@ -176,14 +178,15 @@ class _Watch:
 
     def arrived(self, state: Float) -> bool:
         """Whether the tolerance is met, or no progress is made at the level of rounding."""
-        found = self._misfit(state)
+        found = self._relative_residual(state)
         if found <= 0.5 * self._best:
             self._best, self._stuck, self._held = found, 0, 0.0
         else:
             self._stuck += 1
         if found <= self._tolerance:
             return True
-        # A misfit on a plateau, far above any rounding, is not stuck; that spares most estimates.
+        # A relative residual on a plateau, far above any rounding, is not stuck; that spares most
+        # estimates.
         if found > LARGEST_ROUNDING:
             if self._stuck % STUCK_STEPS == STUCK_STEPS - 1:
                 rounding = self._rounding(state)
@@ -199,7 +202,7 @@ class _Watch:
         return self._stuck >= HOPELESS_STEPS
 
     def check_hope(self) -> None:
-        """Refuse to go on where rounding alone holds a misfit that leaves no solution."""
+        """Refuse to go on where rounding alone holds a residual that leaves no solution."""
         if self._held:
             raise ScaleNotRepresentable(
                 "the flow cannot reach the data: rounding of coefficients that start far above "

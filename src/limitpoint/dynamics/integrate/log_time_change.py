@@ -1,17 +1,17 @@
-"""A flow in growth coordinates, paced by growth instead of time.
+"""A flow in logarithmic coordinates, paced by growth instead of time.
 
 A deep network of tiny scale s goes from plateau to plateau. The coefficients that are visible sit
 where the loss, without the others, is least; those grow by themselves, more and more quickly, as
-`−log(T − t)/(L − 2)`. In time the one that wakes would have to be followed through ever shorter
+`−log(T − t)/(L − 2)`. In time the one that activates would have to be followed through ever shorter
 parts of a plateau of length `s^(2−L)`, some sixty steps for each factor e that is left. So the flow
 is followed along
 
-    dσ = ρ dt,    ρ = ‖velocities at a pull of one‖,
+    dσ = ρ dt,    ρ = ‖velocities at a negative gradient of one‖,
 
 with the time as one more number of the state: by that pace a growth that nothing hinders is a
 straight line, however long. A visible coefficient moves up to `s^(2−L)` times as readily as one
-asleep and would set the pace where it is at rest; so on a plateau what is visible is held, and ρ is
-that of the others, until one of these becomes visible too.
+inactive and would set the pace where it is at rest; so on a plateau what is visible is held, and ρ
+is that of the others, until one of these becomes visible too.
 """
 
 from dataclasses import dataclass, replace
@@ -23,14 +23,15 @@ from numpy.typing import NDArray
 from limitpoint.arrays import Float
 from limitpoint.dynamics.classification.charts import norm
 from limitpoint.dynamics.integrate.stepper import LARGEST_TRIAL
-from limitpoint.mirror.charts.log_chart import GrowthCoordinates
+from limitpoint.mirror.charts.log_chart import LogChart
 
-__all__ = ["GrowthPace"]
+__all__ = ["LogTimeChange"]
 
 # Coefficients are held when they are this close to their balance, relative: to themselves, and what
-# is missing from the fit to the residual. The pull on the others, and so the time at which the
-# plateau ends, is then off by as much. As large a part of the residual is what the others may add
-# to the fit before the held ones are let go. Both are what the integrator may be off by in a step.
+# is missing from the fit to the residual. the negative gradient in the others, and so the time at
+# which the plateau ends, is then off by as much. As large a part of the residual is what the others
+# may add to the fit before the held ones are let go. Both are what the integrator may be off by in
+# a step.
 BALANCED = 1e-10
 # By so much more, relative, so that a place where it is can be found between others.
 CLEARLY = 1e-3
@@ -46,15 +47,15 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class GrowthPace:
-    """The motion of a state in growth coordinates, the duals and, last, the time.
+class LogTimeChange:
+    """The motion of a state in logarithmic coordinates, the duals and, last, the time.
 
     Attributes
     ----------
     growth
         The coordinates.
     rows, target, factor
-        Data: the pull is `factor · rowsᵀ(target − rows β)`.
+        Data: the negative gradient is `factor · rowsᵀ(target − rows β)`.
     owners
         The coefficient that each component of the growth belongs to.
     start_pace
@@ -63,7 +64,7 @@ class GrowthPace:
         Which coefficients are held.
     """
 
-    growth: GrowthCoordinates
+    growth: LogChart
     rows: Float
     target: Float
     factor: float
@@ -72,9 +73,7 @@ class GrowthPace:
     held: Mask
 
     @classmethod
-    def of(
-        cls, growth: GrowthCoordinates, rows: Float, target: Float, factor: float
-    ) -> "GrowthPace":
+    def of(cls, growth: LogChart, rows: Float, target: Float, factor: float) -> "LogTimeChange":
         """From the start, where nothing is held."""
         n, start = rows.shape[1], np.zeros(growth.dimension)
         return cls(
@@ -111,9 +110,9 @@ class GrowthPace:
             # Divided beforehand: rates alone may be close to the largest float.
             change = growth.times_gradient(-self.factor * self.rows, state[:size])
             change = np.clip(change, -LARGEST_TRIAL, LARGEST_TRIAL) / pace
-            pull = self._pull(self._coefs_and_residual(state)[1])
+            neg_grad = self._neg_grad(self._coefs_and_residual(state)[1])
             whole[:size, :size] = growth.velocity(self.rows.T @ change, state[:size])
-            whole[:size, :size] += growth.velocity_gradient(pull / pace, state[:size])
+            whole[:size, :size] += growth.velocity_gradient(neg_grad / pace, state[:size])
             whole[:size][self._still] = 0.0
             whole[size:-1, :size] = change
             whole[:, :size] -= np.outer(moved, self._log_pace_gradient(state, rates))
@@ -140,7 +139,7 @@ class GrowthPace:
         """Positive where one that is not held is clearly visible beside those that are."""
         return self._excess(state) - CLEARLY
 
-    def repaced(self, state: Float) -> "GrowthPace | None":
+    def reparametrised(self, state: Float) -> "LogTimeChange | None":
         """Hold what is visible where it is in balance; let go when something else is visible."""
         if self.held.any():
             return replace(self, held=np.zeros_like(self.held)) if self._excess(state) > 0 else None
@@ -178,23 +177,23 @@ class GrowthPace:
             return float(np.log(most) - np.log(BALANCED * norm(left)))
 
     def _velocity_and_rates(self, state: Float) -> tuple[Float, Float]:
-        """`d state/dσ`, and the velocities in time at a pull of one on every coefficient."""
+        """`d state/dσ`, and the velocities in time where all negative gradients are 1."""
         left = self._coefs_and_residual(state)[1]
-        pull = self._pull(left)
+        neg_grad = self._neg_grad(left)
         # Of size one at most, as the other: products with rates do not overflow.
-        size = float(np.abs(pull).max()) or 1.0
-        pulls = np.ones((len(pull), 2))
-        pulls[:, 0] = pull / size
-        both = self.growth.velocity(pulls, state[: len(self.owners)])
+        size = float(np.abs(neg_grad).max()) or 1.0
+        neg_grads = np.ones((len(neg_grad), 2))
+        neg_grads[:, 0] = neg_grad / size
+        both = self.growth.velocity(neg_grads, state[: len(self.owners)])
         moved, rates = both[:, 0], both[:, 1]
         moved[self._still] = 0.0
         pace = self._pace(rates)
         moved = moved / pace * size
         return np.concatenate([moved, self.factor / pace * left, [1.0 / pace]]), rates
 
-    def _pull(self, left: Float) -> Float:
-        pull: Float = self.factor * (left @ self.rows)
-        return pull
+    def _neg_grad(self, left: Float) -> Float:
+        neg_grad: Float = self.factor * (left @ self.rows)
+        return neg_grad
 
     def _coefs_and_residual(self, state: Float) -> tuple[Float, Float]:
         coefs = self.growth.coefs(state[: len(self.owners)])

@@ -13,12 +13,12 @@ __all__ = ["check_options"]
 
 # A relative error of 1 is as large as the state itself: no digit of it would be known.
 NO_DIGIT = 1.0
-# The relative misfit of the start is of order 1, that of data which float64 fits is a rounding.
+# The relative residual of the start is of order 1, that of data which float64 fits is a rounding.
 ROUNDING = float(np.finfo(np.float64).eps)
 
 
 def check_options(way: Any) -> None:
-    """Check those of `rtol`, `misfit_tolerance` and `max_steps` that a frozen data class has.
+    """Check those of `rtol`, `residual_tolerance` and `max_steps` that a frozen data class has.
 
     Plain floats and ints take their place: an integrator in C reads them as such, whatever wider
     or narrower number was given.
@@ -30,7 +30,7 @@ def check_options(way: Any) -> None:
     """
     checks = {
         "rtol": _checked_rtol,
-        "misfit_tolerance": _checked_misfit,
+        "residual_tolerance": _checked_tolerance,
         "max_steps": _checked_steps,
     }
     for field in fields(way):
@@ -44,9 +44,9 @@ def _checked_rtol(value: Any) -> float:
     return as_number_within(value, FINEST_RTOL, NO_DIGIT, why, "rtol", LimitpointError)
 
 
-def _checked_misfit(value: Any) -> float:
+def _checked_tolerance(value: Any) -> float:
     why = "it is relative to the data: rounding leaves more than less, and the start misses by 1"
-    return as_number_within(value, ROUNDING, NO_DIGIT, why, "misfit_tolerance", LimitpointError)
+    return as_number_within(value, ROUNDING, NO_DIGIT, why, "residual_tolerance", LimitpointError)
 
 
 def _checked_steps(value: Any) -> int:

@@ -65,7 +65,7 @@ class Motion(Protocol):
     def overrun(self, state: Float) -> float:
         """Positive where the pace suits no longer."""
 
-    def repaced(self, state: Float) -> "Motion | None":
+    def reparametrised(self, state: Float) -> "Motion | None":
         """The same by another pace, where that suits the state better."""
 
 
@@ -191,7 +191,7 @@ class Steps:
         """Go on with another integrator or by another pace if need be."""
         self._steps += 1
         if self._steps % SAME_PACE == 0 or self._motion.overrun(self.state) > 0:
-            motion = self._motion.repaced(self.state)
+            motion = self._motion.reparametrised(self.state)
             if motion is not None:
                 self._motion = motion
                 self._start_again(np.inf, free=motion.starts_freely)

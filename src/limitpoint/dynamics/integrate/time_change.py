@@ -11,7 +11,8 @@ from limitpoint.dynamics.integrate.stepper import FINEST_RTOL, Motion, Steps
 __all__ = ["EXPLICIT_SHARE", "ByPace", "InTime"]
 
 # An explicit method whose step is held by stability keeps its error at the tolerance instead of
-# letting it decay: it is given this part of it, so that the misfit can fall below the tolerance.
+# letting it decay: it is given this part of it, so that the relative residual can fall below the
+# tolerance.
 EXPLICIT_SHARE = 1e-3
 
 
@@ -145,5 +146,5 @@ class _Motion:
     def overrun(self, state: Float) -> float:
         return -np.inf
 
-    def repaced(self, state: Float) -> None:
+    def reparametrised(self, state: Float) -> None:
         return None

@@ -198,7 +198,7 @@ class LabelNoiseModel(Diffusion):
 
     def drift(self, state: Any) -> Any:
         """`−∇L`."""
-        return self._moved(state, self._pull(state))
+        return self._moved(state, self._neg_grad(state))
 
     def kick(self, state: Any, increment: Any) -> Any:
         """`s Xᵀ ΔB aᵀ` and `s WᵀXᵀ ΔB`."""
@@ -209,7 +209,7 @@ class LabelNoiseModel(Diffusion):
         each = self.noise * jnp.asarray(self.problem.regression.X)
         return jax.vmap(lambda force: self._moved(state, force), out_axes=1)(each)
 
-    def _pull(self, state: Any) -> Any:
+    def _neg_grad(self, state: Any) -> Any:
         """`−∇_β L = κXᵀ(y − XWa)`."""
         task = self.problem.regression
         first, second = self.split(state)

@@ -11,11 +11,11 @@ from rich.console import Group
 
 from limitpoint.arrays import Float, read_only
 from limitpoint.display import number, table, to_html, to_text
-from limitpoint.dynamics.fit import gauge_of
+from limitpoint.dynamics.fit import measure_of
 from limitpoint.dynamics.training.ensemble import Ends
 from limitpoint.dynamics.training.optimisers import Optimiser
 from limitpoint.dynamics.training.probes import Probe
-from limitpoint.dynamics.training.train import MISFIT_TOLERANCE
+from limitpoint.dynamics.training.train import RESIDUAL_TOLERANCE
 from limitpoint.problem import Problem
 from limitpoint.status import Status
 
@@ -211,12 +211,12 @@ def _statuses(problem: Problem, scales: Float, outputs: Float, losses: Float) ->
     """How each run ended, by name."""
     # What can be reached does not depend on the scale.
     init = problem.init.at_scale(float(scales[0]))
-    gauge = gauge_of(Problem(problem.network, init, problem.regression), init.layers)
+    measure = measure_of(Problem(problem.network, init, problem.regression), init.layers)
     with np.errstate(over="ignore", invalid="ignore"):
         # The axis of samples is the fourth, after those of the runs.
-        fits = np.moveaxis(np.tensordot(outputs, gauge.basis, axes=(losses.ndim, 0)), -1, 3)
-        gaps = (fits - gauge.target).reshape(*losses.shape, -1)
-        misfits = np.linalg.norm(gaps, axis=-1)
-    arrived = misfits <= MISFIT_TOLERANCE * gauge.unit
-    names = np.where(arrived, gauge.arrived.name, Status.REACHED_END.name)
+        fits = np.moveaxis(np.tensordot(outputs, measure.basis, axes=(losses.ndim, 0)), -1, 3)
+        gaps = (fits - measure.target).reshape(*losses.shape, -1)
+        relative_residuals = np.linalg.norm(gaps, axis=-1)
+    arrived = relative_residuals <= RESIDUAL_TOLERANCE * measure.unit
+    names = np.where(arrived, measure.arrived.name, Status.REACHED_END.name)
     return np.where(np.isfinite(losses), names, Status.DIVERGED.name)

@@ -21,7 +21,7 @@ from limitpoint.arrays import (
     check_numbers,
     shown,
 )
-from limitpoint.dynamics.fit import gauge_of, gauged, loss_at, margins_at, wrong_share
+from limitpoint.dynamics.fit import loss_at, margins_at, measure_of, measured, wrong_share
 from limitpoint.dynamics.training.optimisers import Layers, Optimiser
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import LimitpointError
@@ -44,7 +44,7 @@ CHUNK = 50_000
 DRAWN_CHUNK = 4096
 DRAWN_BYTES = 2**26
 # Training counts as converged when the data are fitted to this, relative.
-MISFIT_TOLERANCE = 1e-9
+RESIDUAL_TOLERANCE = 1e-9
 
 
 def train(
@@ -165,17 +165,17 @@ def _as_trajectory(
             losses=losses,
             layers=layers,
             steps=steps,
-            misfit=wrong_share(margins[-1]) if finite else np.inf,
+            relative_residual=wrong_share(margins[-1]) if finite else np.inf,
             log_times=log_times,
             log_losses=log_losses,
             margins=margins,
         )
-    gauge = gauge_of(problem, records[0])
+    measure = measure_of(problem, records[0])
     if not np.isfinite(losses[-1]):
-        status, misfit = Status.DIVERGED, np.inf
+        status, relative_residual = Status.DIVERGED, np.inf
     else:
-        misfit = gauge.misfit(gauged(problem, records[-1]))
-        status = gauge.arrived if misfit <= MISFIT_TOLERANCE else Status.REACHED_END
+        relative_residual = measure.relative_residual(measured(problem, records[-1]))
+        status = measure.arrived if relative_residual <= RESIDUAL_TOLERANCE else Status.REACHED_END
     return Trajectory.build(
         kind=kind,
         status=status,
@@ -184,7 +184,7 @@ def _as_trajectory(
         losses=losses,
         layers=layers,
         steps=steps,
-        misfit=misfit,
+        relative_residual=relative_residual,
     )
 
 

@@ -1,4 +1,4 @@
-"""Growth coordinates of the deep diagonal network: its smallest layers, in logarithms."""
+"""Logarithmic coordinates of the deep diagonal network: its smallest layers, in logarithms."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
 from limitpoint.init import Init
-from limitpoint.mirror.charts.log_chart import GrowthCoordinates
+from limitpoint.mirror.charts.log_chart import LogChart
 
-__all__ = ["SmallestLayerGrowth"]
+__all__ = ["DeepDiagonalChart"]
 
 # A state beyond this makes exponentials overflow.
 LARGEST_STATE = 700.0
@@ -19,16 +19,17 @@ FASTEST = 1e307
 
 
 @dataclass(frozen=True, eq=False)
-class SmallestLayerGrowth(GrowthCoordinates):
+class DeepDiagonalChart(LogChart):
     """Each coordinate's smallest layer as `a = c·sinh(τ)`, state τ less its start.
 
     The flow conserves `a_j² − a²`, so the other layers are `±√(a² + Δ_j)`, and
 
         τ̇ = u · Π_j a_j / √(a² + c²),    c² = min Δ_j,
 
-    u the pull on the coefficient and j the other layers. Where layers tie for the smallest (c = 0)
-    none of them crosses zero, and `a = a(0)e^τ`. Everything is kept relative to the scale s of the
-    start, with time in units of `s^{2−L}`: so float64 holds the flow at any scale.
+    u the negative gradient in the coefficient and j the other layers. Where layers tie for the
+    smallest (c = 0) none of them crosses zero, and `a = a(0)e^τ`. Everything is kept relative to
+    the scale s of the start, with time in units of `s^{2−L}`: so float64 holds the flow at any
+    scale.
 
     Attributes
     ----------
@@ -51,7 +52,7 @@ class SmallestLayerGrowth(GrowthCoordinates):
     signs: Float
 
     @classmethod
-    def of(cls, init: Init) -> "SmallestLayerGrowth":
+    def of(cls, init: Init) -> "DeepDiagonalChart":
         """The coordinates that start at this initialisation."""
         stack = np.stack(init.direction)
         smallest = np.argmin(np.abs(stack), axis=0)
@@ -98,13 +99,13 @@ class SmallestLayerGrowth(GrowthCoordinates):
         """`s^{2−L}`."""
         return (2 - self.depth) * self.log_scale
 
-    def velocity(self, pull: Float, state: Float) -> Float:
+    def velocity(self, neg_grad: Float, state: Float) -> Float:
         """`u · Π a_j / √(a² + c²)`."""
         with np.errstate(all="ignore"):
-            velocity = (pull.T * self._rate(*self._sizes(state))).T
+            velocity = (neg_grad.T * self._rate(*self._sizes(state))).T
             return np.clip(velocity, -FASTEST, FASTEST)
 
-    def velocity_gradient(self, pull: Float, state: Float) -> Float:
+    def velocity_gradient(self, neg_grad: Float, state: Float) -> Float:
         """Diagonal: every coefficient has its own number.
 
         `d log(rate)/dτ = Σ_j a a'/(a² + Δ_j) − d log(a')/dτ`, with `a' = da/dτ`.
@@ -114,7 +115,7 @@ class SmallestLayerGrowth(GrowthCoordinates):
             speed = self._speed(layer)
             bend = ((layer / others) * (speed / others)).sum(axis=0)
             bend = bend - np.where(self._tied, 1.0, layer / speed)
-            diagonal = np.nan_to_num(pull * self._rate(layer, others) * bend)
+            diagonal = np.nan_to_num(neg_grad * self._rate(layer, others) * bend)
         return np.diag(np.clip(diagonal, -FASTEST, FASTEST))
 
     def coefs(self, states: Float) -> Float:
@@ -160,10 +161,10 @@ class SmallestLayerGrowth(GrowthCoordinates):
                 for j in range(self.depth)
             )
 
-    def states_at(self, positions: Float) -> Float:
+    def states_at(self, curve_params: Float) -> Float:
         """States from positions on the curve, which run with the coefficient, not the layer."""
         side = np.where(self._tied, np.sign(self._turn * self.value), self._turn)
-        states: Float = side * positions
+        states: Float = side * curve_params
         return states
 
     @cached_property
@@ -225,7 +226,7 @@ class SmallestLayerGrowth(GrowthCoordinates):
         return farther
 
     def _rate(self, layer: Float, others: Float) -> Float:
-        """Velocity per unit of pull; the nearest layer is `|da/dτ|`, and cancels."""
+        """Velocity per unit of negative gradient; the nearest layer is `|da/dτ|`, and cancels."""
         with np.errstate(all="ignore"):
             rate = self._turn * np.take_along_axis(others, self._farther, axis=0).prod(axis=0)
             if self._any_tied:

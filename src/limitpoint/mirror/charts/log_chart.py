@@ -6,10 +6,10 @@ import numpy as np
 
 from limitpoint.arrays import Float
 
-__all__ = ["GrowthCoordinates"]
+__all__ = ["LogChart"]
 
 
-class GrowthCoordinates(ABC):
+class LogChart(ABC):
     """Coordinates of the parameters in which float64 holds the flow at any scale.
 
     The state is the growth of some combinations of the parameters, in logarithms, since the
@@ -40,18 +40,18 @@ class GrowthCoordinates(ABC):
     @property
     @abstractmethod
     def log_time_unit(self) -> float:
-        """Logarithm of the unit of time of `velocity`, in which dormant coefficients move."""
+        """Logarithm of the unit of time of `velocity`, in which inactive coefficients move."""
 
     @abstractmethod
-    def velocity(self, pull: Float, state: Float) -> Float:
-        """Velocity of the state when the coefficients are pulled by `−∇_β loss`.
+    def velocity(self, neg_grad: Float, state: Float) -> Float:
+        """Velocity of the state when the coefficients are driven by `−∇_β loss`.
 
-        Linear in the pull, which may have further axes after the first.
+        Linear in the negative gradient, which may have further axes after the first.
         """
 
     @abstractmethod
-    def velocity_gradient(self, pull: Float, state: Float) -> Float:
-        """Derivative of the velocity in the state at a fixed pull, (dimension, dimension)."""
+    def velocity_gradient(self, neg_grad: Float, state: Float) -> Float:
+        """Derivative of the velocity in the state at a fixed gradient, (dimension, dimension)."""
 
     @abstractmethod
     def coefs(self, states: Float) -> Float:

@@ -1,4 +1,4 @@
-"""Growth coordinates of networks whose coefficients are sums of powers, `β = Σ_j ε_j x_j^L`.
+"""Logarithmic coordinates of networks whose coefficients are sums of powers, `β = Σ_j ε_j x_j^L`.
 
 Each x_j > 0 is the modulus of a layer's entry, or of a combination of entries, that moves on its
 own: `ẋ_j = ε_j c x_j^(L−1) u` with `u = −∇_β loss` and ε_j = ±1. The state is `log(x_j/x_j(0))`.
@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
-from limitpoint.mirror.charts.log_chart import GrowthCoordinates
+from limitpoint.mirror.charts.log_chart import LogChart
 
-__all__ = ["GrowingTerms"]
+__all__ = ["PowerSums"]
 
 # exp of this is still finite.
 LARGEST_LOG = 709.0
@@ -29,7 +29,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class GrowingTerms(GrowthCoordinates):
+class PowerSums(LogChart):
     """The parameters by the log-growth of the terms of their coefficients.
 
     Parameters
@@ -72,7 +72,7 @@ class GrowingTerms(GrowthCoordinates):
         speed: float,
         log_scale: float,
         to_layers: Callable[[Sequence[Float]], tuple[Float, ...]] = tuple,
-    ) -> "GrowingTerms":
+    ) -> "PowerSums":
         """From combinations of the direction's layers, with `β = Σ_j sides_j · terms_j^L`."""
         values = np.stack(terms)
         turns = np.sign(values)
@@ -111,10 +111,10 @@ class GrowingTerms(GrowthCoordinates):
 
     @property
     def log_time_unit(self) -> float:
-        """Velocities are per time `s^(2−L)`, in which the growth times do not depend on s."""
+        """Velocities are per time `s^(2−L)`, in which the activation times do not depend on s."""
         return 0.0 if self.degree == 2 else (2 - self.degree) * self.log_scale
 
-    def velocity(self, pull: Float, state: Float) -> Float:
+    def velocity(self, neg_grad: Float, state: Float) -> Float:
         """`ε c x^(L−2) u`, x in units of the scale; cut off at the largest float."""
         growths = self._split(state)
         power = self.degree - 2
@@ -122,13 +122,13 @@ class GrowingTerms(GrowthCoordinates):
             logs = power * (self.log_sizes + growths) if power else np.zeros_like(growths)
             rates = self.signs * self.speed * np.exp(np.minimum(logs, LARGEST_LOG))
             rates = np.where(self.signs == 0, 0.0, np.clip(rates, -LARGEST, LARGEST))
-            moved = [np.clip((pull.T * rate).T, -LARGEST, LARGEST) for rate in rates]
+            moved = [np.clip((neg_grad.T * rate).T, -LARGEST, LARGEST) for rate in rates]
         return np.concatenate(moved)
 
-    def velocity_gradient(self, pull: Float, state: Float) -> Float:
-        """At a fixed pull each velocity depends on its own growth only, as `e^((L−2)·growth)`."""
+    def velocity_gradient(self, neg_grad: Float, state: Float) -> Float:
+        """Each velocity depends on its own growth only, as `e^((L−2)·growth)`."""
         with np.errstate(over="ignore"):
-            slopes = (self.degree - 2) * self.velocity(pull, state)
+            slopes = (self.degree - 2) * self.velocity(neg_grad, state)
         return np.diag(np.clip(slopes, -LARGEST, LARGEST))
 
     def coefs(self, states: Float) -> Float:

@@ -1,4 +1,4 @@
-"""Growth coordinates of two factors: the logarithms of their sum and their difference."""
+"""Logarithmic coordinates of two factors: the logarithms of their sum and their difference."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from limitpoint.arrays import Float
 from limitpoint.init import Init
-from limitpoint.mirror.charts.log_chart import GrowthCoordinates
+from limitpoint.mirror.charts.log_chart import LogChart
 
 __all__ = ["SumsAndDifferences"]
 
@@ -18,7 +18,7 @@ BALANCED = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class SumsAndDifferences(GrowthCoordinates):
+class SumsAndDifferences(LogChart):
     """The parameters of `β = a·b` as `a + b = p₀e^w` and `a − b = r₀e^z`, state (w, z).
 
     In these coordinates the flow reads `ẇ = u`, `ż = −u` with `u = −∇_β loss`, and
@@ -85,12 +85,12 @@ class SumsAndDifferences(GrowthCoordinates):
         """Time as it is."""
         return 0.0
 
-    def velocity(self, pull: Float, state: Float) -> Float:
+    def velocity(self, neg_grad: Float, state: Float) -> Float:
         """`(u, −u)`, wherever the state is."""
-        moved = (pull.T * self.movable).T
+        moved = (neg_grad.T * self.movable).T
         return np.concatenate([moved, -moved])
 
-    def velocity_gradient(self, pull: Float, state: Float) -> Float:
+    def velocity_gradient(self, neg_grad: Float, state: Float) -> Float:
         """None."""
         return np.zeros((self.dimension, self.dimension))
 

@@ -6,7 +6,7 @@ With v the smallest layer of a coordinate and Δ_j its distances from the others
     v = c sinh(τ₀ + σ),  c = √Δ_min            (one layer strictly smallest)
     v = v₀ e^{±σ}                              (tied: v keeps its sign)
 
-the smallest distance drops out of the clock's rate,
+the smallest distance drops out of the mirror coordinate's rate,
 
     dξ/dσ = 1/Π_{j ≠ min} √(v² + Δ_j),
 
@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from limitpoint.arrays import Float
-from limitpoint.mirror.activation import GrowthTimes
+from limitpoint.mirror.activation import ActivationTimes
 from limitpoint.mirror.curve import CurveMap, CurvePoint
 from limitpoint.mirror.deep_diagonal.deep_diagonal_table import DeepTable
 
@@ -63,7 +63,7 @@ class DeepMap(CurveMap):
         return self.table.start.depth
 
     @property
-    def log_clock_unit(self) -> float | Float:
+    def log_mirror_unit(self) -> float | Float:
         """`s^{2−L}`."""
         return (2 - self.degree) * self.log_scale_
 
@@ -86,17 +86,17 @@ class DeepMap(CurveMap):
 
     @property
     def offsets(self) -> Float:
-        """`τ₀`; nothing on a half-line."""
+        """`τ₀`; nothing under a sign constraint."""
         return self.table.offsets
 
-    def along(self, positions: Float, log_unit: float = 0.0) -> CurvePoint:
-        """`v Π√(v²+Δ)` and its derivative, the clocks by quadrature."""
+    def along(self, curve_params: Float, log_unit: float = 0.0) -> CurvePoint:
+        """`v Π√(v²+Δ)` and its derivative, the mirror coordinates by quadrature."""
         table = self.table
         with np.errstate(all="ignore"):
             log_factor = self.log_scale_ - log_unit / self.degree
             factor = np.exp(log_factor)
-            v = table.layer(positions)
-            scaled = table.layer(positions, log_factor)
+            v = table.layer(curve_params)
+            scaled = table.layer(curve_params, log_factor)
             coefs, rates = scaled, np.hypot(scaled, factor * table.widths[0])
             bend = np.ones_like(scaled)
             for width in table.widths:
@@ -110,47 +110,47 @@ class DeepMap(CurveMap):
             return CurvePoint(
                 coefs=np.where(frozen, 0.0, coefs),
                 coef_rates=np.where(frozen, 0.0, rates),
-                clocks=table.clocks(positions),
-                clock_rates=np.where(frozen, 1.0, table.rates(v)),
+                mirror=table.mirror_coords(curve_params),
+                mirror_rates=np.where(frozen, 1.0, table.rates(v)),
             )
 
-    def positions(self, clocks: Float) -> Float:
-        """By Newton's method on the panel that holds the clock."""
-        return self.table.positions(np.asarray(clocks, dtype=np.float64))
+    def curve_params(self, xi: Float) -> Float:
+        """By Newton's method on the panel that holds the mirror coordinate."""
+        return self.table.curve_params(np.asarray(xi, dtype=np.float64))
 
-    def positions_of(self, coefs: Float) -> Float:
+    def curve_params_of(self, coefs: Float) -> Float:
         """By Newton's method in the logarithm of v, then once in the position itself."""
         with np.errstate(all="ignore"):
             logs = np.log(np.abs(coefs)) - self.degree * self.log_scale_
-            positions = self.table.positions_of(np.sign(coefs), logs)
+            curve_params = self.table.curve_params_of(np.sign(coefs), logs)
             # The last digits, where the coefficient is close to its start.
-            point = self.along(positions)
-            better = positions - (point.coefs - coefs) / point.coef_rates
-            near = np.abs(better - positions) < 1e-3
-        refined: Float = np.where(near, better, positions)
+            point = self.along(curve_params)
+            better = curve_params - (point.coefs - coefs) / point.coef_rates
+            near = np.abs(better - curve_params) < 1e-3
+        refined: Float = np.where(near, better, curve_params)
         return refined
 
-    def signs_and_logs_at(self, positions: Float) -> tuple[Float, Float]:
+    def signs_and_logs_at(self, curve_params: Float) -> tuple[Float, Float]:
         """Signs and log-moduli of `v Π√(v²+Δ)`."""
         table = self.table
         with np.errstate(all="ignore"):
-            signs, log_v = table.sign_and_log(positions)
+            signs, log_v = table.sign_and_log(curve_params)
             logs = log_v + self.degree * self.log_scale_
             for width in table.widths:
                 logs = logs + np.logaddexp(2 * log_v, 2 * np.log(width)) / 2
         zero = table.start.frozen | np.isneginf(log_v)
         return np.where(zero, 0.0, signs), np.where(zero, -np.inf, logs)
 
-    def conjugates_at(self, positions: Float) -> Float:
+    def conjugates_at(self, curve_params: Float) -> Float:
         """`Ψ̂ = ½v²` at every depth: `dΨ̂/dξ = v dv/dξ = β`."""
         with np.errstate(all="ignore"):
-            v = self.table.layer(positions, self.log_scale_)
+            v = self.table.layer(curve_params, self.log_scale_)
             conjugates: Float = np.where(self.table.start.frozen, 0.0, 0.5 * v * v)
         return conjugates
 
-    def growth_times(self) -> GrowthTimes:
+    def activation_times(self) -> ActivationTimes:
         """The poles of the direction, and their unit `s^{2−L}`."""
-        return replace(self.table.times, unit=float(self.clock_unit))
+        return replace(self.table.times, unit=float(self.mirror_unit))
 
     def at_log_scale(self, log_scale: float) -> "DeepMap":
         """The same direction at another scale; shares the table."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
-from limitpoint.mirror.activation import GrowthTimes, diagonal_growth_times
+from limitpoint.mirror.activation import ActivationTimes, diagonal_activation_times
 from limitpoint.mirror.deep_diagonal.gauss_rule import gauss_rule
 from limitpoint.mirror.deep_diagonal.smallest_layer import smallest_layer
 
@@ -22,13 +22,14 @@ BEYOND_ALL = 1e8
 # Products of 2(L − 2) numbers up to 1e8 times the L-th root of this are finite up to depth 10.
 MODERATE = 1e100
 DEEPEST_MODERATE = 10
-# Within a panel the clock's rate changes by at most e^{(L−2)/2}, all the way of Newton's method if
-# it starts at the wrong end: a step gains about one factor e, then the digits double. The limit is
-# for NaN; at three layers it takes four steps.
+# Within a panel the mirror coordinate's rate changes by at most e^{(L−2)/2}, all the way of
+# Newton's method if it starts at the wrong end: a step gains about one factor e, then the digits
+# double. The limit is for NaN; at three layers it takes four steps.
 INVERSION_STEPS = 100
 # Newton's method doubles its digits, so after a step this short, relative, the position is exact.
-POSITION_ACCURACY = 1e-9
-# Clocks inverted at once: each takes an array over the nodes of Gauss's rule, a few tens.
+CURVE_PARAM_ACCURACY = 1e-9
+# Mirror coordinates inverted at once: each takes an array over the nodes of Gauss's rule, a few
+# tens.
 ENTRIES_TOGETHER = 20_000
 # In logarithms the coefficient is convex and piecewise linear up to corners of width 1; from the
 # upper bound below, Newton's method is monotone and needs about five steps.
@@ -41,7 +42,7 @@ LARGE_TAU = 300.0
 
 
 class DeepTable:
-    """Clocks of the direction at panel ends, from the start outwards in both directions."""
+    """ξ of the direction at panel ends, from the start outwards in both directions."""
 
     def __init__(self, layers: Sequence[Float]) -> None:
         self.start = start = smallest_layer(layers)
@@ -59,22 +60,22 @@ class DeepTable:
         self._moderate = start.depth <= DEEPEST_MODERATE and bool(inside)
         self._gaps = start.gaps
         self._any_tied = bool(start.tied.any())
-        # On a half-line v = ±e^{±σ}|v₀|: the sign of v, along which |v| grows.
+        # Under a sign constraint v = ±e^{±σ}|v₀|: the sign of v, along which |v| grows.
         self._side = np.sign(start.value)
 
     @property
     def offsets(self) -> Float:
-        """Moduli of τ₀; zero on half-lines, whose positions are added to nothing."""
+        """Moduli of τ₀; zero on sign constraints, whose positions are added to nothing."""
         return np.where(self.start.tied, 0.0, np.abs(self._start))
 
     @cached_property
-    def times(self) -> GrowthTimes:
+    def times(self) -> ActivationTimes:
         """Where the poles are."""
-        return diagonal_growth_times(self._layers, 0.0)
+        return diagonal_activation_times(self._layers, 0.0)
 
-    def layer(self, positions: Float, log_factor: float | Float = 0.0) -> Float:
+    def layer(self, curve_params: Float, log_factor: float | Float = 0.0) -> Float:
         """The turned smallest layer, v, times `e^log_factor`."""
-        tau = self._start + positions
+        tau = self._start + curve_params
         size = np.abs(tau)
         plain = np.exp(log_factor) * self._unit * np.sinh(np.clip(tau, -LARGE_TAU, LARGE_TAU))
         v: Float = plain
@@ -82,20 +83,20 @@ class DeepTable:
             far = np.exp(size - np.log(2.0) + np.log(self._unit) + log_factor)
             v = np.where(size > LARGE_TAU, np.sign(tau) * far, plain)
         if self._any_tied:
-            grown = self._side * positions
+            grown = self._side * curve_params
             tied = np.exp(log_factor) * self.start.value * np.exp(np.minimum(grown, LARGE_TAU))
             far = self._side * np.exp(grown + np.log(np.abs(self.start.value)) + log_factor)
             v = np.where(self.start.tied, np.where(np.abs(grown) > LARGE_TAU, far, tied), v)
         return v
 
-    def sign_and_log(self, positions: Float) -> tuple[Float, Float]:
+    def sign_and_log(self, curve_params: Float) -> tuple[Float, Float]:
         """Sign and log-modulus of v."""
-        tau = self._start + positions
+        tau = self._start + curve_params
         size = np.abs(tau)
         near = np.log(np.sinh(np.minimum(size, 1.0)))
         logs = np.where(size < 1, near, size + np.log1p(-np.exp(-2 * size)) - np.log(2.0))
         logs = logs + np.log(self._unit)
-        grown = self._side * positions + np.log(np.abs(self.start.value))
+        grown = self._side * curve_params + np.log(np.abs(self.start.value))
         return (
             np.where(self.start.tied, self._side, np.sign(tau)),
             np.where(self.start.tied, grown, logs),
@@ -108,57 +109,57 @@ class DeepTable:
             rates = rates / np.hypot(v, width)
         return rates
 
-    def clocks(self, positions: Float) -> Float:
+    def mirror_coords(self, curve_params: Float) -> Float:
         """The integral of the rates from the start, closed beyond the last panel."""
-        if not positions.any():
-            return np.zeros_like(positions)
+        if not curve_params.any():
+            return np.zeros_like(curve_params)
         nodes = self._nodes
         count = len(nodes) // 2
-        inside = np.clip(np.nan_to_num(positions), -self._reach, self._reach)
+        inside = np.clip(np.nan_to_num(curve_params), -self._reach, self._reach)
         panel = np.trunc(inside / PANEL).astype(np.intp)
-        clocks = np.take_along_axis(nodes, np.atleast_2d(panel + count), axis=0).reshape(
-            panel.shape
-        )
-        clocks = clocks + self._integral(panel * PANEL, inside)
-        beyond = np.abs(positions) > self._reach
+        xi = np.take_along_axis(nodes, np.atleast_2d(panel + count), axis=0).reshape(panel.shape)
+        xi = xi + self._integral(panel * PANEL, inside)
+        beyond = np.abs(curve_params) > self._reach
         if beyond.any():
-            clocks = np.where(beyond, self._tail(positions, clocks), clocks)
-        known = ~np.isnan(positions)
-        return np.where(self.start.frozen | ~known, positions, clocks)
+            xi = np.where(beyond, self._tail(curve_params, xi), xi)
+        known = ~np.isnan(curve_params)
+        return np.where(self.start.frozen | ~known, curve_params, xi)
 
-    def positions(self, clocks: Float) -> Float:
-        """Inverse of `clocks`."""
-        rows = clocks.reshape(-1, clocks.shape[-1])
+    def curve_params(self, xi: Float) -> Float:
+        """Inverse of `xi`."""
+        rows = xi.reshape(-1, xi.shape[-1])
         together = max(1, ENTRIES_TOGETHER // rows.shape[1])
         blocks = [rows[i : i + together] for i in range(0, len(rows), together)]
-        return np.concatenate([self._inverse(block) for block in blocks]).reshape(clocks.shape)
+        return np.concatenate([self._inverse(block) for block in blocks]).reshape(xi.shape)
 
-    def _inverse(self, clocks: Float) -> Float:
-        """By Newton's method on the panels that hold the clocks."""
+    def _inverse(self, xi: Float) -> Float:
+        """By Newton's method on the panels that hold the mirror coordinates."""
         nodes = self._nodes
         count = len(nodes) // 2
-        columns = np.arange(clocks.shape[1])
+        columns = np.arange(xi.shape[1])
         # Row by row: all comparisons at once would be as many arrays as there are nodes.
-        below = np.stack([(nodes <= row).sum(axis=0) for row in clocks])
+        below = np.stack([(nodes <= row).sum(axis=0) for row in xi])
         left = np.clip(below - 1, 0, len(nodes) - 2)
         low, high = nodes[left, columns], nodes[left + 1, columns]
         with np.errstate(all="ignore"):
-            fraction = np.clip((clocks - low) / (high - low), 0.0, 1.0)
-            positions = (left - count + np.nan_to_num(fraction)) * PANEL
+            fraction = np.clip((xi - low) / (high - low), 0.0, 1.0)
+            curve_params = (left - count + np.nan_to_num(fraction)) * PANEL
             floor, ceiling = (left - count) * PANEL, (left - count + 1) * PANEL
             for _ in range(INVERSION_STEPS):
-                error = self.clocks(positions) - clocks
+                error = self.mirror_coords(curve_params) - xi
                 # A frozen coefficient has no position to look for.
-                step = np.where(self.start.frozen, 0.0, error / self.rates(self.layer(positions)))
-                positions = np.clip(positions - step, floor, ceiling)
-                if not np.any(np.abs(step) > POSITION_ACCURACY * np.abs(positions)):
+                step = np.where(
+                    self.start.frozen, 0.0, error / self.rates(self.layer(curve_params))
+                )
+                curve_params = np.clip(curve_params - step, floor, ceiling)
+                if not np.any(np.abs(step) > CURVE_PARAM_ACCURACY * np.abs(curve_params)):
                     break
-            outside = (clocks > nodes[-1]) | (clocks < nodes[0])
+            outside = (xi > nodes[-1]) | (xi < nodes[0])
             if outside.any():
-                positions = np.where(outside, self._tail_position(clocks), positions)
-        return np.where(self.start.frozen, clocks, positions)
+                curve_params = np.where(outside, self._tail_curve_param(xi), curve_params)
+        return np.where(self.start.frozen, xi, curve_params)
 
-    def positions_of(self, signs: Float, logs: Float) -> Float:
+    def curve_params_of(self, signs: Float, logs: Float) -> Float:
         """Position at which `v Π√(v²+Δ)` has this sign and log-modulus."""
         # v^{k+1} Π_{j≥k} √Δ_j is below |β| for every k: so many upper bounds on log|v|.
         log_widths = np.log(self.widths)
@@ -186,8 +187,8 @@ class DeepTable:
         tied = np.where(zero, -self._side * np.inf, np.where(signs == self._side, tied, np.nan))
         log_ratio = np.where(zero, -np.inf, log_v - np.log(self._unit))
         free = signs * _asinh_of_exp(log_ratio) - self._start
-        positions = np.where(self.start.tied, tied, free)
-        return np.where(self.start.frozen, np.where(zero, 0.0, np.nan), positions)
+        curve_params = np.where(self.start.tied, tied, free)
+        return np.where(self.start.frozen, np.where(zero, 0.0, np.nan), curve_params)
 
     def _integral(self, first: Any, last: Any) -> Float:
         """`∫ dξ/dσ` over intervals no longer than a panel."""
@@ -207,7 +208,7 @@ class DeepTable:
 
     @cached_property
     def _panels(self) -> int:
-        """Panels on each side, until v is beyond all distances (or below all, on a half-line)."""
+        """Panels on each side, until v is beyond all distances (or below all, if it stays)."""
         start = self.start
         moved = ~start.frozen
         largest = np.maximum(self.widths[-1], np.abs(start.value))[moved]
@@ -226,7 +227,7 @@ class DeepTable:
 
     @cached_property
     def _nodes(self) -> Float:
-        """Clocks at all panel ends, (2·panels + 1) × n, increasing."""
+        """Mirror coordinates at all panel ends, (2·panels + 1) × n, increasing."""
         count = self._panels
         with np.errstate(all="ignore"):
             sides = []
@@ -236,45 +237,45 @@ class DeepTable:
                 sides.append(np.cumsum(each, axis=0))
         return np.concatenate([sides[0][::-1], np.zeros((1, len(self._side))), sides[1]])
 
-    def _rising(self, positions: Float) -> NDArray[np.bool_]:
-        """Whether this end of the curve runs to infinity (else, on a half-line, to zero)."""
-        rising: NDArray[np.bool_] = ~self.start.tied | (np.sign(positions) == self._side)
+    def _rising(self, curve_params: Float) -> NDArray[np.bool_]:
+        """Whether this end of the curve runs to infinity (else, if the sign is kept, to zero)."""
+        rising: NDArray[np.bool_] = ~self.start.tied | (np.sign(curve_params) == self._side)
         return rising
 
     @cached_property
     def _fall(self) -> tuple[NDArray[np.int64], Float]:
-        """On a half-line towards zero `dξ/dσ = |v|^−q / rest`: q and the rest."""
+        """Under a sign constraint towards zero `dξ/dσ = |v|^−q / rest`: q and the rest."""
         zeros = (self.widths[1:] == 0).sum(axis=0)
         rest = np.prod(np.where(self.widths > 0, self.widths, 1.0), axis=0)
         return zeros, rest
 
-    def _tail(self, positions: Float, ends: Float) -> Float:
-        """Clocks beyond the table: to infinity a power of v that vanishes, to zero one that grows.
+    def _tail(self, curve_params: Float, ends: Float) -> Float:
+        """ξ beyond the table: to infinity a power of v that vanishes, to zero one that grows.
 
-        `ends` are the clocks at the table's own end.
+        `ends` are the mirror coordinates at the table's own end.
         """
-        side = np.sign(positions)
+        side = np.sign(curve_params)
         power = self.start.depth - 2
         with np.errstate(all="ignore"):
-            v = np.abs(self.layer(positions))
+            v = np.abs(self.layer(curve_params))
             pole = np.where(side > 0, self.times.t_plus, self.times.t_minus)
             rising = pole - v**-power / power
             zeros, rest = self._fall
             v_end = np.abs(self.layer(side * self._reach))
             further = np.where(
                 zeros == 0,
-                np.abs(positions) - self._reach,
+                np.abs(curve_params) - self._reach,
                 (v ** -zeros.astype(float) - v_end ** -zeros.astype(float)) / np.maximum(zeros, 1),
             )
             falling = np.abs(ends) + further / rest
-        return side * np.where(self._rising(positions), rising, falling)
+        return side * np.where(self._rising(curve_params), rising, falling)
 
-    def _tail_position(self, clocks: Float) -> Float:
+    def _tail_curve_param(self, xi: Float) -> Float:
         """Inverse of `_tail`; infinite at and beyond the pole."""
-        side = np.sign(clocks)
+        side = np.sign(xi)
         power = self.start.depth - 2
         pole = np.where(side > 0, self.times.t_plus, self.times.t_minus)
-        room = pole - np.abs(clocks)
+        room = pole - np.abs(xi)
         v = (power * np.maximum(room, 0.0)) ** (-1.0 / power)
         free = side * _asinh_of_exp(np.log(v) - np.log(self._unit)) - self._start
         tied = side * (np.log(v) - np.log(np.abs(self.start.value)))
@@ -283,7 +284,7 @@ class DeepTable:
         zeros, rest = self._fall
         ends = np.where(side > 0, self._nodes[-1], self._nodes[0])
         v_end = np.abs(self.layer(side * self._reach))
-        further = (np.abs(clocks) - np.abs(ends)) * rest
+        further = (np.abs(xi) - np.abs(ends)) * rest
         count = np.maximum(zeros, 1).astype(float)
         low = (count * further + v_end**-count) ** (-1 / count)
         falling = np.where(
@@ -291,7 +292,7 @@ class DeepTable:
             self._reach + further,
             np.log(np.abs(self.start.value) / low),
         )
-        return np.where(self._rising(clocks), rising, side * falling)
+        return np.where(self._rising(xi), rising, side * falling)
 
 
 def _asinh_of_exp(log_x: Float) -> Float:

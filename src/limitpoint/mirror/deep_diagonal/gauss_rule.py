@@ -1,8 +1,8 @@
 """Gauss's rule with as many nodes as the power of an integrand asks for.
 
-The clocks of deep products are integrals of `Π_j (x² + Δ_j)^−½` over p factors, in a variable
-τ (`x = c sinh τ`, or `x = e^τ`) in which each factor is analytic within π/2 of the real axis. On
-the Bernstein ellipse with half-axes a and b < π/2 (in τ) around a panel of half-length h,
+The mirror coordinates of deep products are integrals of `Π_j (x² + Δ_j)^−½` over p factors, in a
+variable τ (`x = c sinh τ`, or `x = e^τ`) in which each factor is analytic within π/2 of the real
+axis. On the Bernstein ellipse with half-axes a and b < π/2 (in τ) around a panel of half-length h,
 
     a = h(ρ + 1/ρ)/2,   b = h(ρ − 1/ρ)/2,
 

@@ -1,9 +1,9 @@
 """The curves of all blocks that share one k: linear stage, panels, and what lies beyond them.
 
-A block has two curves, one per sign of its clock. On each the position runs through the linear
-stage (`‖H‖ξ`, as far as `tabulated_pull` lets it: `tabulated_starts`), then through the panels of
-the table (`tabulated_build` makes them, `tabulated_panels` holds them). Beyond the table rates go
-on as the exponentials of the position that they are at its end: exact for powers of the
+A block has two curves, one per sign of its mirror coordinate. On each the position runs through the
+linear stage (`‖H‖ξ`, as far as `tabulated_neg_grad` lets it: `tabulated_starts`), then through the
+panels of the table (`tabulated_build` makes them, `tabulated_panels` holds them). Beyond the table
+rates go on as the exponentials of the position that they are at its end: exact for powers of the
 parameters. A curve that ends at zero goes on as the linear motion that it is there.
 """
 
@@ -27,7 +27,8 @@ __all__ = ["BlockCurves", "CurveValues"]
 Index = NDArray[np.intp]
 
 # Within this distance of the place where k vanishes, its conjugate is integrated from there: k and
-# the clock's rate change by e^{2·0.25} at most, which eight Gauss points integrate to rounding.
+# the mirror coordinate's rate change by e^{2·0.25} at most, which eight Gauss points integrate to
+# rounding.
 NEAR_ZERO, GAUSS_POINTS = 0.25, 8
 
 
@@ -38,15 +39,15 @@ class CurveValues:
     signs: Float
     logs: Float
     log_rates: Float
-    clocks: Float
-    clock_rates: Float
+    mirror: Float
+    mirror_rates: Float
 
 
 @dataclass(frozen=True, eq=False)
 class BlockCurves:
     """Blocks θ* (n, p) of one k, started at `e^log_scale` times that.
 
-    Positions, clocks and coefficients are arrays (..., n).
+    Positions, mirror coordinates and coefficients are arrays (..., n).
     """
 
     model: BlockModel
@@ -114,42 +115,42 @@ class BlockCurves:
             distances[rows] = self.model.critical_distances(z, np.where(rows < n, 1.0, -1.0))
         return np.asarray(np.minimum(distances[:n], distances[n:]))
 
-    def values(self, positions: Float) -> CurveValues:
+    def values(self, curve_params: Float) -> CurveValues:
         """Everything at given positions but the conjugates."""
-        result = CurveValues(*(np.zeros(positions.shape) for _ in range(5)))
+        result = CurveValues(*(np.zeros(curve_params.shape) for _ in range(5)))
 
         def fill(where: NDArray[np.bool_], parts: tuple[Float, ...]) -> None:
             for target, part in zip(vars(result).values(), parts, strict=True):
                 target[where] = part
 
         for where, parts in self._parts(
-            positions, self._frozen_values, self._linear_values, self._table_values
+            curve_params, self._frozen_values, self._linear_values, self._table_values
         ):
             fill(where, parts)
         return result
 
-    def conjugates(self, positions: Float) -> Float:
+    def conjugates(self, curve_params: Float) -> Float:
         """`Ψ̂`, zero where the coefficient is.
 
         Near that place it is integrated from there, so that it is right relative to itself.
         """
-        result = self._raw_conjugates(positions) - self._conjugate_at_zero
-        near = np.abs(positions - self._zero) < NEAR_ZERO
+        result = self._raw_conjugates(curve_params) - self._conjugate_at_zero
+        near = np.abs(curve_params - self._zero) < NEAR_ZERO
         if near.any():
             zero = np.where(np.isfinite(self._zero), self._zero, 0.0)
-            width = np.where(near, positions - zero, 0.0)
+            width = np.where(near, curve_params - zero, 0.0)
             nodes, weights = np.polynomial.legendre.leggauss(GAUSS_POINTS)
-            integral = np.zeros(positions.shape)
+            integral = np.zeros(curve_params.shape)
             for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
                 at = self.values(zero + node * width)
                 with np.errstate(under="ignore", over="ignore"):
-                    integral += weight * at.signs * np.exp(at.logs) * at.clock_rates
+                    integral += weight * at.signs * np.exp(at.logs) * at.mirror_rates
             result = np.where(near, width * integral, result)
         return np.where(self.starts.frozen, 0.0, result)
 
-    def layers(self, positions: Float) -> Float:
+    def layers(self, curve_params: Float) -> Float:
         """The blocks themselves, (..., n, p), as far as float64 holds them."""
-        result = np.zeros((*positions.shape, self.model.size))
+        result = np.zeros((*curve_params.shape, self.model.size))
 
         def linear(columns: Index, places: Float) -> tuple[Float, ...]:
             return (self.starts.linear.components_at(columns, places / self.model.rate),)
@@ -157,32 +158,32 @@ class BlockCurves:
         def table(curves: Index, taus: Float) -> tuple[Float, ...]:
             rows, u = self.panels.locate(curves, np.minimum(taus, self.panels.ends[curves]))
             blocks = self.panels.blocks(rows, u)
-            past, clocks = self._past_the_table(curves, taus)
-            blocks[past] = self._ending.components_at(curves[past], clocks)
+            past, xi = self._past_the_table(curves, taus)
+            blocks[past] = self._ending.components_at(curves[past], xi)
             return (blocks,)
 
         for where, (part,) in self._parts(
-            positions, lambda c, s: (np.zeros((len(c), self.model.size)),), linear, table
+            curve_params, lambda c, s: (np.zeros((len(c), self.model.size)),), linear, table
         ):
             result[where] = part
         return np.asarray(result @ self.model.basis.T)
 
-    def positions(self, clocks: Float) -> Float:
-        """Positions at given clocks; ±∞ at and beyond a pole."""
-        columns = np.broadcast_to(np.arange(len(self.blocks)), clocks.shape)
-        curves = columns + len(self.blocks) * (clocks < 0)
-        after = np.abs(clocks) - self.starts.exits[curves]
-        result = np.where(self.starts.frozen, clocks, self.model.rate * clocks)
+    def curve_params(self, xi: Float) -> Float:
+        """Positions at given mirror coordinates; ±∞ at and beyond a pole."""
+        columns = np.broadcast_to(np.arange(len(self.blocks)), xi.shape)
+        curves = columns + len(self.blocks) * (xi < 0)
+        after = np.abs(xi) - self.starts.exits[curves]
+        result = np.where(self.starts.frozen, xi, self.model.rate * xi)
         table = (after > 0) & ~self.starts.frozen[columns]
         if self.model.rate == 0:
             table = ~self.starts.frozen[columns]
         if table.any():
-            found = self._invert("clock", curves[table], after[table])
+            found = self._invert("mirror", curves[table], after[table])
             found = found + self.model.rate * self.starts.exits[curves[table]]
-            result[table] = np.where(clocks[table] < 0, -found, found)
+            result[table] = np.where(xi[table] < 0, -found, found)
         return result
 
-    def positions_of(self, coefs: Float) -> Float:
+    def curve_params_of(self, coefs: Float) -> Float:
         """Positions of given coefficients; NaN for what the coefficient cannot be."""
         n = len(self.blocks)
         columns = np.broadcast_to(np.arange(n), coefs.shape)
@@ -193,15 +194,15 @@ class BlockCurves:
         side = np.where(order < 0, -1.0, 1.0)
         curves = columns + n * (side < 0)
         result = np.where(order == 0, 0.0, np.nan)
-        clocks = side * np.where(self.starts.endless, self.starts.far, self.starts.exits)[curves]
+        xi = side * np.where(self.starts.endless, self.starts.far, self.starts.exits)[curves]
         inside = self.starts.linear.active[columns]
-        at_exit = self.starts.linear.signs_and_logs(columns, np.where(inside, clocks, 0.0))
+        at_exit = self.starts.linear.signs_and_logs(columns, np.where(inside, xi, 0.0))
         passed = side * _compare(signs, logs, *at_exit) >= 0
         linear = inside & ~passed & (order != 0)
         if linear.any():
             zero = np.zeros(int(linear.sum()))
-            low, high = np.minimum(zero, clocks[linear]), np.maximum(zero, clocks[linear])
-            found = self.starts.linear.clocks_of(columns[linear], coefs[linear], low, high)
+            low, high = np.minimum(zero, xi[linear]), np.maximum(zero, xi[linear])
+            found = self.starts.linear.mirror_of(columns[linear], coefs[linear], low, high)
             result[linear] = self.model.rate * found
         ended = inside & passed & self.starts.endless[curves]
         result[ended & (signs == 0)] = (np.inf * side)[ended & (signs == 0)]
@@ -216,45 +217,45 @@ class BlockCurves:
 
     def _parts(
         self,
-        positions: Float,
+        curve_params: Float,
         frozen: Callable[[Index, Float], tuple[Float, ...]],
         linear: Callable[[Index, Float], tuple[Float, ...]],
         table: Callable[[Index, Float], tuple[Float, ...]],
     ) -> list[tuple[NDArray[np.bool_], tuple[Float, ...]]]:
         """Hand each position to the part of its curve on which it lies."""
         n = len(self.blocks)
-        columns = np.broadcast_to(np.arange(n), positions.shape)
-        curves = columns + n * (positions < 0)
+        columns = np.broadcast_to(np.arange(n), curve_params.shape)
+        curves = columns + n * (curve_params < 0)
         still = self.starts.frozen[columns]
         lengths = np.where(self.starts.endless, np.inf, self.model.rate * self.starts.exits)[curves]
         inside = ~still & (
-            (np.abs(positions) < lengths) | self.starts.endless[curves] | np.isnan(positions)
+            (np.abs(curve_params) < lengths) | self.starts.endless[curves] | np.isnan(curve_params)
         )
         parts = []
         if still.any():
-            parts.append((still, frozen(columns[still], positions[still])))
+            parts.append((still, frozen(columns[still], curve_params[still])))
         if inside.any():
             # An endless curve has its limit at an infinite position: far enough to be it.
             far = self.model.rate * self.starts.far
-            places = np.clip(positions[inside], -far, far)
+            places = np.clip(curve_params[inside], -far, far)
             parts.append((inside, linear(columns[inside], places)))
         outside = ~still & ~inside
         if outside.any():
-            taus = np.abs(positions[outside]) - lengths[outside]
+            taus = np.abs(curve_params[outside]) - lengths[outside]
             parts.append((outside, table(curves[outside], taus)))
         return parts
 
-    def _frozen_values(self, columns: Index, positions: Float) -> tuple[Float, ...]:
+    def _frozen_values(self, columns: Index, curve_params: Float) -> tuple[Float, ...]:
         zero = np.zeros(len(columns))
         never = np.full(len(columns), -np.inf)
-        return zero, never, never, positions, zero + 1
+        return zero, never, never, curve_params, zero + 1
 
-    def _linear_values(self, columns: Index, positions: Float) -> tuple[Float, ...]:
+    def _linear_values(self, columns: Index, curve_params: Float) -> tuple[Float, ...]:
         rate = self.model.rate
-        clocks = positions / rate
-        signs, logs = self.starts.checked_linear.signs_and_logs(columns, clocks)
-        log_rates = self.starts.linear.log_slopes(columns, clocks) - np.log(rate)
-        return signs, logs, log_rates, clocks, np.full(len(columns), 1 / rate)
+        xi = curve_params / rate
+        signs, logs = self.starts.checked_linear.signs_and_logs(columns, xi)
+        log_rates = self.starts.linear.log_slopes(columns, xi) - np.log(rate)
+        return signs, logs, log_rates, xi, np.full(len(columns), 1 / rate)
 
     def _table_values(self, curves: Index, taus: Float) -> tuple[Float, ...]:
         panels, side = self.panels, np.where(curves < len(self.blocks), 1.0, -1.0)
@@ -262,7 +263,7 @@ class BlockCurves:
         beyond = taus - ends
         rows, u = panels.locate(curves, np.minimum(taus, ends))
         k, k_rate = panels.at("k", rows, u), panels.rate("k", rows, u)
-        clock, clock_rate = panels.at("clock", rows, u), panels.rate("clock", rows, u)
+        table_xi, mirror_rate = panels.at("mirror", rows, u), panels.rate("mirror", rows, u)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore", under="ignore"):
             log_rate = np.log(np.abs(k_rate))
             extra = beyond > 0
@@ -270,27 +271,27 @@ class BlockCurves:
                 rate, slope = (part[curves[extra]] for part in panels.end_slopes("k"))
                 k[extra] += rate * _grown(beyond[extra], slope)
                 log_rate[extra] = np.log(np.abs(rate)) + beyond[extra] * slope
-                slope = panels.end_slopes("clock")[1][curves[extra]]
-                clock[extra] += clock_rate[extra] * _grown(beyond[extra], slope)
-                clock_rate[extra] *= np.exp(beyond[extra] * slope)
+                slope = panels.end_slopes("mirror")[1][curves[extra]]
+                table_xi[extra] += mirror_rate[extra] * _grown(beyond[extra], slope)
+                mirror_rate[extra] *= np.exp(beyond[extra] * slope)
                 lost = extra & panels.lost[curves]
-                for part in (k, log_rate, clock, clock_rate):
+                for part in (k, log_rate, table_xi, mirror_rate):
                     part[lost] = np.nan
             signs, logs = np.sign(k), np.log(np.abs(k))
-        past, clocks = self._past_the_table(curves, taus)
+        past, xi = self._past_the_table(curves, taus)
         if past.any():
-            signs[past], logs[past] = self._ending.signs_and_logs(curves[past], clocks)
-            slopes = self._ending.log_slopes(curves[past], clocks)
+            signs[past], logs[past] = self._ending.signs_and_logs(curves[past], xi)
+            slopes = self._ending.log_slopes(curves[past], xi)
             log_rate[past] = slopes - np.log(self.model.rate)
-            clock[past] = self._ending_clocks[curves[past]] + np.abs(clocks)
-            clock_rate[past] = 1 / self.model.rate
-        clock = side * (clock + self.starts.exits[curves])
-        return signs, logs, log_rate, clock, clock_rate
+            table_xi[past] = self._ending_mirror[curves[past]] + np.abs(xi)
+            mirror_rate[past] = 1 / self.model.rate
+        table_xi = side * (table_xi + self.starts.exits[curves])
+        return signs, logs, log_rate, table_xi, mirror_rate
 
     def _past_the_table(self, curves: Index, taus: Float) -> tuple[NDArray[np.bool_], Float]:
-        """Which places lie beyond the table of a curve that ends at zero, and their clocks there.
+        """Which places lie beyond the table of a curve that ends at zero, and their ξ there.
 
-        Clocks count from the end of the table.
+        Mirror coordinates count from the end of the table.
         """
         beyond = taus - self.panels.ends[curves]
         past = self.panels.reached_zero[curves] & (beyond > 0)
@@ -313,12 +314,12 @@ class BlockCurves:
         )
 
     @cached_property
-    def _ending_clocks(self) -> Float:
+    def _ending_mirror(self) -> Float:
         """`|ξ|` at the end of the tables, from their beginning."""
         panels = self.panels
-        return panels.edge_values("clock")[panels.counts, np.arange(2 * len(self.blocks))]
+        return panels.edge_values("mirror")[panels.counts, np.arange(2 * len(self.blocks))]
 
-    def _raw_conjugates(self, positions: Float) -> Float:
+    def _raw_conjugates(self, curve_params: Float) -> Float:
         """`Ψ̂`, zero at the start."""
 
         def linear(columns: Index, places: Float) -> tuple[Float, ...]:
@@ -332,16 +333,16 @@ class BlockCurves:
             beyond = np.maximum(taus - ends, 0.0)
             with np.errstate(all="ignore"):
                 k, k_rate = panels.at("k", rows, u), panels.rate("k", rows, u)
-                slope = k_rate / k * side + panels.end_slopes("clock")[1][curves]
-                rate = side * k * panels.rate("clock", rows, u)
+                slope = k_rate / k * side + panels.end_slopes("mirror")[1][curves]
+                rate = side * k * panels.rate("mirror", rows, u)
                 further = np.where(panels.lost[curves], np.nan, rate * _grown(beyond, slope))
-                past, clocks = self._past_the_table(curves, taus)
-                further[past] = self._ending.conjugates(curves[past], clocks)
+                past, xi = self._past_the_table(curves, taus)
+                further[past] = self._ending.conjugates(curves[past], xi)
                 return (np.where(beyond > 0, values + further, values),)
 
-        result = np.zeros(positions.shape)
+        result = np.zeros(curve_params.shape)
         for where, (part,) in self._parts(
-            positions, lambda columns, places: (np.zeros(len(columns)),), linear, table
+            curve_params, lambda columns, places: (np.zeros(len(columns)),), linear, table
         ):
             result[where] = part
         return result
@@ -349,7 +350,7 @@ class BlockCurves:
     @cached_property
     def _zero(self) -> Float:
         """Positions at which the coefficients vanish; infinite or NaN where they never do."""
-        return self.positions_of(np.zeros(len(self.blocks)))
+        return self.curve_params_of(np.zeros(len(self.blocks)))
 
     @cached_property
     def _conjugate_at_zero(self) -> Float:
@@ -369,9 +370,9 @@ class BlockCurves:
     # -- helpers --------------------------------------------------------------------------------
 
     def _invert(self, name: str, curves: Index, targets: Float) -> Float:
-        """τ ≥ 0 at which the clock (from the table's start) or k has these values."""
+        """τ ≥ 0 at which the mirror coordinate (from the table's start) or k has these values."""
         up = np.where(curves < len(self.blocks), 1.0, -1.0)
-        rising = np.ones(len(curves)) if name == "clock" else up
+        rising = np.ones(len(curves)) if name == "mirror" else up
         found, over = invert(self.panels, name, curves, targets, rising)
         past = self.panels.reached_zero[curves] & (over > 0)
         if past.any():
@@ -381,14 +382,14 @@ class BlockCurves:
 
     def _invert_past(self, name: str, curves: Index, targets: Float, over: Float) -> Float:
         """The same beyond the tables of curves that end at zero, from their end."""
-        if name == "clock":
+        if name == "mirror":
             return np.asarray(self.model.rate * over)
         side = np.where(curves < len(self.blocks), 1.0, -1.0)
         end = side * self.starts.far
         low, high = np.minimum(0.0, end), np.maximum(0.0, end)
-        clocks = self._ending.clocks_of(curves, targets, low, high)
+        xi = self._ending.mirror_of(curves, targets, low, high)
         rest = side * targets  # below zero: the curve comes from there
-        found = np.where(rest < 0, self.model.rate * np.abs(clocks), np.nan)
+        found = np.where(rest < 0, self.model.rate * np.abs(xi), np.nan)
         return np.where(rest == 0, np.inf, found)
 
 

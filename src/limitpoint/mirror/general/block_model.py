@@ -102,7 +102,7 @@ class BlockModel:
 
     @property
     def rate(self) -> float:
-        """`‖H‖`: positions in the linear stage are clocks times this."""
+        """`‖H‖`: positions in the linear stage are mirror coordinates times this."""
         return float(np.abs(self.eigenvalues).max())
 
     @cached_property
@@ -151,8 +151,8 @@ class BlockModel:
                 with np.errstate(all="ignore"):
                     gradient = self.gradient(plane)
                     size = np.linalg.norm(gradient, axis=1)
-                    noise = max(ROUNDING_UNITS * EPS, 4 * self.noise) * size
-                    keeps[j] = bool((np.abs(gradient[:, j]) <= noise).all())
+                    rounding = max(ROUNDING_UNITS * EPS, 4 * self.disagreement) * size
+                    keeps[j] = bool((np.abs(gradient[:, j]) <= rounding).all())
             self._invariants[key] = keeps
         return self._invariants[key]
 
@@ -166,7 +166,7 @@ class BlockModel:
         return self._comparison[0]
 
     @property
-    def noise(self) -> float:
+    def disagreement(self) -> float:
         """How well they agree there, relative to the gradient: the accuracy of k itself."""
         return self._comparison[1]
 
@@ -212,10 +212,10 @@ class BlockModel:
         far = np.linalg.norm(blocks, axis=1) > self.taylor_radius
         if far.any():
             at = blocks[far]
-            shaken = np.einsum("nij,nj->ni", np.abs(self.hessian(at)), np.abs(at))
+            perturbation = np.einsum("nij,nj->ni", np.abs(self.hessian(at)), np.abs(at))
             steep = np.linalg.norm(self.gradient(at), axis=1)
-            result[far] = EPS * np.linalg.norm(shaken, axis=1) / steep
-        return np.maximum(result, self.noise)
+            result[far] = EPS * np.linalg.norm(perturbation, axis=1) / steep
+        return np.maximum(result, self.disagreement)
 
     def critical_distances(self, blocks: Float, sides: Float) -> Float:
         """Newton's step along ∇k to where it vanishes, relative to the norm of blocks (N, p).

@@ -1,7 +1,7 @@
 """Where the curves of blocks begin: the linear stage, and the entries of the table behind it.
 
-A block has two curves, one per sign of its clock; arrays of 2n have those of the positive side
-first.
+A block has two curves, one per sign of its mirror coordinate; arrays of 2n have those of the
+positive side first.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ __all__ = ["BlockStarts"]
 
 Index = NDArray[np.intp]
 
-# Factors at which a component's pull is tried when deciding that it stays zero for ever.
+# Factors at which a component's gradient is tried when deciding that it stays zero for ever.
 TRIALS = 4
 # Relative error of a component, from rounding of the Hessian, with which k is off by as much: what
 # ends tables (`WORST_ROUNDING` of `tabulated_build`) is not allowed before they begin.
@@ -70,13 +70,14 @@ class BlockStarts:
     def checked_linear(self) -> LinearStage:
         """The same, if the components that are large at its ends are known; else an error.
 
-        An error of those is a shift of the clock, by its relative size over the rate of growth.
+        An error of those is a shift of the mirror coordinate, by its relative size over the rate of
+        growth.
         """
         n = len(self.blocks)
         columns, sides = np.tile(np.arange(n), 2), np.repeat([1.0, -1.0], n)
         rows = np.flatnonzero(self.linear.active[columns] & np.isfinite(self.exits))
-        clocks = sides[rows] * self.exits[rows]
-        logs = self.linear.log_directions_at(columns[rows], clocks)
+        xi = sides[rows] * self.exits[rows]
+        logs = self.linear.log_directions_at(columns[rows], xi)
         off = np.linalg.norm(self._relative_errors[columns[rows]] * np.exp(logs), axis=1)
         self._check_blur(rows[off > UNKNOWN_COMPONENT])
         return self.linear
@@ -115,23 +116,23 @@ class BlockStarts:
         inside = self.checked_linear.active[columns]
         present = ~self.endless & ~self.frozen[columns]
         self._check_scale(present & ~inside)
-        clocks = sides * np.where(self.endless, 0.0, self.exits)
+        xi = sides * np.where(self.endless, 0.0, self.exits)
         directions = np.zeros((2 * n, self.model.size))
         logs = np.full(directions.shape, -np.inf)
         for side in (1, -1):
             rows = np.flatnonzero((sides == side) & present)
-            directions[rows] = self.linear.directions_at(columns[rows], clocks[rows], side)
-            rows = rows[np.isfinite(clocks[rows])]
-            logs[rows] = self.linear.log_directions_at(columns[rows], clocks[rows])
+            directions[rows] = self.linear.directions_at(columns[rows], xi[rows], side)
+            rows = rows[np.isfinite(xi[rows])]
+            logs[rows] = self.linear.log_directions_at(columns[rows], xi[rows])
         with np.errstate(divide="ignore"):
             logs = np.maximum(logs, np.log(np.abs(directions)))
         with np.errstate(under="ignore", over="ignore"):
             size = np.linalg.norm(self.linear.components, axis=1)[columns]
             radius = np.where(inside, self.linear.radius[columns], np.exp(self.log_scale) * size)
-            coefs = self._entry_coefs(columns, clocks, directions, inside)
-            finite = np.where(np.isfinite(clocks), clocks, 0.0)
+            coefs = self._entry_coefs(columns, xi, directions, inside)
+            finite = np.where(np.isfinite(xi), xi, 0.0)
             conjugates = np.where(inside, self.linear.conjugates(columns, finite), 0.0)
-        conjugates = np.where(np.isfinite(clocks), conjugates, 0.0)
+        conjugates = np.where(np.isfinite(xi), conjugates, 0.0)
         # A component that underflows is not zero.
         tiny = np.copysign(np.finfo(np.float64).tiny, self.linear.components[columns])
         there = np.where(np.isfinite(logs) & (directions == 0), tiny, directions)
@@ -153,7 +154,7 @@ class BlockStarts:
 
     @cached_property
     def far(self) -> float:
-        """A clock at which whatever shrinks in the linear stage is far below any float."""
+        """A ξ at which whatever shrinks in the linear stage is far below any float."""
         slow = np.abs(self.model.eigenvalues[self.model.eigenvalues != 0]).min(initial=1.0)
         depth = abs(self.log_scale) if np.isfinite(self.log_scale) else 0.0
         return float((2000.0 + depth) / slow)
@@ -215,7 +216,7 @@ class BlockStarts:
         )
 
     def _entry_coefs(
-        self, columns: Index, clocks: Float, directions: Float, inside: NDArray[np.bool_]
+        self, columns: Index, xi: Float, directions: Float, inside: NDArray[np.bool_]
     ) -> Float:
         """The coefficient where the panels begin: its start, or the end of the linear stage."""
         signs, logs = self.coefs
@@ -232,10 +233,10 @@ class BlockStarts:
             return np.where(self.linear.components != 0, errors / np.abs(z), 0.0)
 
     def _held(self, directions: Float, radius: Float, present: NDArray[np.bool_]) -> Float:
-        """Zero for components that are zero and are not pulled away from it, by symmetry.
+        """Zero for components that are zero and are not driven away from it, by symmetry.
 
-        Decided by the pull at a few points of the same plane: rounding must not lead a curve out
-        of a plane that it never leaves.
+        Decided by the negative gradient at a few points of the same plane: rounding must not lead a
+        curve out of a plane that it never leaves.
         """
         held = np.ones_like(directions)
         zero = (directions == 0) & present[:, None]
@@ -243,13 +244,13 @@ class BlockStarts:
         if len(rows) == 0:
             return held
         rng = np.random.default_rng(0)
-        pulled = np.zeros((len(rows), directions.shape[1]), dtype=bool)
+        driven = np.zeros((len(rows), directions.shape[1]), dtype=bool)
         for _ in range(TRIALS):
             factors = 1 + 0.5 * rng.random((len(rows), directions.shape[1]))
             radii = np.maximum(radius[rows], self.model.nonlinear_length / 8)
             gradient = self.model.scaled_gradient(radii, (directions[rows] * factors).T).T
             size = np.linalg.norm(gradient, axis=1, keepdims=True)
-            noise = max(ZERO_COMPONENT, 4 * self.model.noise)
-            pulled |= ~(np.abs(gradient) <= noise * size)
-        held[rows] = np.where(zero[rows] & ~pulled, 0.0, 1.0)
+            rounding = max(ZERO_COMPONENT, 4 * self.model.disagreement)
+            driven |= ~(np.abs(gradient) <= rounding * size)
+        held[rows] = np.where(zero[rows] & ~driven, 0.0, 1.0)
         return held

@@ -27,10 +27,10 @@ PICARD_STEPS, NEWTON_STEPS = 40, 10
 # Its error, K^n/n! for a component that changes by e^K on the panel, grows until n = K: at most 12
 # where twenty points resolve it. Later a change that does not fall is rounding.
 PICARD_GROWTH = 12
-# Components that settle to this, relative to themselves, are as good as the panel's resolution.
+# Components that converge to this, relative to themselves, are as good as the panel's resolution.
 OWN_CONVERGENCE = 1e-13
 # Components below this part of the block are not resolved by themselves: the smallest starts that
-# are followed by a table (1e-100) pull at others by their square.
+# are followed by a table (1e-100) move others by their square.
 SMALLEST_COMPONENT = 1e-150
 
 
@@ -101,8 +101,8 @@ def picard(
 ) -> tuple[Float, NDArray[np.bool_], NDArray[np.bool_]]:
     """Iterate `y ↦ y_a + ∫ dy/dτ`; values are (p, points, N).
 
-    Whether they have settled relative to the block, and each component relative to itself. That is
-    waited for where components are exact (p, N), for as long as it makes progress.
+    Whether they have converged relative to the block, and each component relative to itself. That
+    is waited for where components are exact (p, N), for as long as it makes progress.
     """
     values = np.repeat(y[:, None], len(weights), axis=1)
     left = np.arange(len(radius))
@@ -125,7 +125,7 @@ def picard(
         # A curve that is lost is not followed further.
         waiting = ~(own <= tolerance[left]) & ~stuck
         running = (~close[left] | waiting) & (size < np.inf)
-        if running.sum() < 0.75 * len(left):  # fewer: leave the settled ones out
+        if running.sum() < 0.75 * len(left):  # fewer: leave the converged ones out
             left, current = left[running], new[..., running]
             at = (
                 radius[left],

@@ -18,7 +18,7 @@ from limitpoint.arrays import Float
 __all__ = ["LinearStage"]
 
 # Below this position the change of k from its start is computed as such (by expm1).
-SMALL_POSITION = 0.5
+SMALL_CURVE_PARAM = 0.5
 # Components below this part of the whole are zero up to the rounding of the eigenvectors.
 ZERO_COMPONENT = 8 * float(np.finfo(np.float64).eps)
 # Bisections of an interval of doubles end after this many halvings, whatever its length.
@@ -96,42 +96,43 @@ class LinearStage:
         alone = np.where(
             growing[rows], (target[:, None] - logs) / np.where(speeds > 0, speeds, 1), np.inf
         )
-        clocks = alone.min(axis=1)  # where the first of the growing components is there by itself
+        xi = alone.min(axis=1)  # where the first of the growing components is there by itself
         for _ in range(HALVINGS):
-            terms = logs + clocks[:, None] * speeds
+            terms = logs + xi[:, None] * speeds
             excess = _log_norm(terms) - target
             weights = np.exp(2 * (terms - _log_norm(terms)[:, None]))
             step = excess / (weights @ speeds)
-            clocks = clocks - step
-            if np.all(np.abs(step) <= 4 * np.finfo(np.float64).eps * np.abs(clocks)):
+            xi = xi - step
+            if np.all(np.abs(step) <= 4 * np.finfo(np.float64).eps * np.abs(xi)):
                 break
-        exits[rows] = clocks
+        exits[rows] = xi
         return exits
 
-    def directions_at(self, rows: NDArray[np.intp], clocks: Float, side: int) -> Float:
-        """Unit vectors of the blocks at clocks (signed); at an infinite clock the fastest one."""
+    def directions_at(self, rows: NDArray[np.intp], xi: Float, side: int) -> Float:
+        """Unit vectors of the blocks at mirror coordinates (signed).
+
+        At an infinite mirror coordinate the fastest one.
+        """
         speeds = side * self.eigenvalues
         with np.errstate(invalid="ignore", under="ignore"):
-            terms = self.logs[rows] + np.where(np.isinf(clocks), 0.0, clocks)[:, None] * (
-                self.eigenvalues
-            )
+            terms = self.logs[rows] + np.where(np.isinf(xi), 0.0, xi)[:, None] * (self.eigenvalues)
             finite = np.sign(self.components[rows]) * np.exp(terms - _log_norm(terms)[:, None])
         order = np.where(self.components[rows] != 0, speeds, -np.inf)
         fastest = np.where(order == order.max(axis=1, keepdims=True), self.components[rows], 0.0)
         fastest = fastest / np.linalg.norm(fastest, axis=1, keepdims=True)
-        return np.where(np.isinf(clocks)[:, None], fastest, finite)
+        return np.where(np.isinf(xi)[:, None], fastest, finite)
 
-    def log_directions_at(self, rows: NDArray[np.intp], clocks: Float) -> Float:
-        """Log-moduli of the components of those at finite clocks: none is too small."""
+    def log_directions_at(self, rows: NDArray[np.intp], xi: Float) -> Float:
+        """Log-moduli of the components of those at finite mirror coordinates: none is too small."""
         with np.errstate(invalid="ignore"):
-            terms = self.logs[rows] + clocks[:, None] * self.eigenvalues
+            terms = self.logs[rows] + xi[:, None] * self.eigenvalues
         return np.asarray(terms - _log_norm(terms)[:, None])
 
-    def signs_and_logs(self, columns: NDArray[np.intp], clocks: Float) -> tuple[Float, Float]:
-        """Sign and log-modulus of k at clocks, for the blocks in `columns` (same shape)."""
-        rising, falling = self._log_parts(columns, clocks)
-        near = self.quadratic[columns] + self._change(columns, clocks)
-        is_near = np.abs(clocks) * self.rate < SMALL_POSITION
+    def signs_and_logs(self, columns: NDArray[np.intp], xi: Float) -> tuple[Float, Float]:
+        """Sign and log-modulus of k at ξ, for the blocks in `columns` (same shape)."""
+        rising, falling = self._log_parts(columns, xi)
+        near = self.quadratic[columns] + self._change(columns, xi)
+        is_near = np.abs(xi) * self.rate < SMALL_CURVE_PARAM
         with np.errstate(all="ignore"):
             gap = rising - falling
             far = np.maximum(rising, falling) + np.log(-np.expm1(-np.abs(gap)))
@@ -139,15 +140,15 @@ class LinearStage:
             signs = np.sign(np.where(is_near, near, gap))
         return np.where(np.isnan(signs), 0.0, signs), logs + 2 * self.log_scale
 
-    def log_slopes(self, columns: NDArray[np.intp], clocks: Float) -> Float:
+    def log_slopes(self, columns: NDArray[np.intp], xi: Float) -> Float:
         """`log dk/dξ = log ‖Hφ‖²`."""
         with np.errstate(divide="ignore"):
-            terms = self._terms(columns, clocks) + 2 * np.log(np.abs(self.eigenvalues))
+            terms = self._terms(columns, xi) + 2 * np.log(np.abs(self.eigenvalues))
         return _log_sum(terms) + 2 * self.log_scale
 
-    def conjugates(self, columns: NDArray[np.intp], clocks: Float) -> Float:
+    def conjugates(self, columns: NDArray[np.intp], xi: Float) -> Float:
         """`Ψ̂`, zero at the start."""
-        exponents = 2 * clocks[..., None] * self.eigenvalues
+        exponents = 2 * xi[..., None] * self.eigenvalues
         with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
             # log|e^x − 1|, without overflow: what multiplies it may be far below any float.
             growth = np.maximum(exponents, 0.0) + np.log(-np.expm1(-np.abs(exponents)))
@@ -155,14 +156,17 @@ class LinearStage:
             terms = np.sign(exponents) * np.exp(np.where(np.isnan(logs), -np.inf, logs))
             return np.asarray(0.25 * terms.sum(axis=-1))
 
-    def components_at(self, columns: NDArray[np.intp], clocks: Float) -> Float:
+    def components_at(self, columns: NDArray[np.intp], xi: Float) -> Float:
         """The components themselves, as far as float64 holds it."""
         with np.errstate(under="ignore", over="ignore"):
-            logs = self.logs[columns] + self.log_scale + clocks[..., None] * self.eigenvalues
+            logs = self.logs[columns] + self.log_scale + xi[..., None] * self.eigenvalues
             return np.asarray(np.sign(self.components[columns]) * np.exp(logs))
 
-    def clocks_of(self, columns: NDArray[np.intp], coefs: Float, low: Float, high: Float) -> Float:
-        """The clock between `low` and `high` at which k has the given value: by bisection."""
+    def mirror_of(self, columns: NDArray[np.intp], coefs: Float, low: Float, high: Float) -> Float:
+        """The mirror coordinate between `low` and `high` at which k has the given value.
+
+        By bisection.
+        """
         signs = np.sign(coefs)
         with np.errstate(divide="ignore"):
             logs = np.log(np.abs(coefs))
@@ -177,23 +181,23 @@ class LinearStage:
             left, right = np.where(below, middle, left), np.where(below, right, middle)
         return left + (right - left) / 2
 
-    def _terms(self, columns: NDArray[np.intp], clocks: Float) -> Float:
+    def _terms(self, columns: NDArray[np.intp], xi: Float) -> Float:
         """`log z_j²` at scale 1."""
-        return 2 * (self.logs[columns] + clocks[..., None] * self.eigenvalues)
+        return 2 * (self.logs[columns] + xi[..., None] * self.eigenvalues)
 
-    def _log_parts(self, columns: NDArray[np.intp], clocks: Float) -> tuple[Float, Float]:
+    def _log_parts(self, columns: NDArray[np.intp], xi: Float) -> tuple[Float, Float]:
         """Logs of the positive and of the negative part of k, at scale 1."""
         with np.errstate(divide="ignore"):
             weights = np.log(np.abs(self.eigenvalues) / 2)
-        terms = self._terms(columns, clocks) + weights
+        terms = self._terms(columns, xi) + weights
         rising = np.where(self.eigenvalues > 0, terms, -np.inf)
         falling = np.where(self.eigenvalues < 0, terms, -np.inf)
         return _log_sum(rising), _log_sum(falling)
 
-    def _change(self, columns: NDArray[np.intp], clocks: Float) -> Float:
+    def _change(self, columns: NDArray[np.intp], xi: Float) -> Float:
         """`k(ξ) − k(0)` at scale 1: terms of one sign."""
         with np.errstate(over="ignore"):
-            growth = np.expm1(2 * clocks[..., None] * self.eigenvalues)
+            growth = np.expm1(2 * xi[..., None] * self.eigenvalues)
         squares = self.components[columns] ** 2
         with np.errstate(invalid="ignore"):
             return np.asarray((0.5 * self.eigenvalues * squares * growth).sum(axis=-1))

@@ -17,7 +17,7 @@ NEWTON_STEPS = 40
 def invert(
     panels: Panels, name: str, curves: Index, targets: Float, rising: Float
 ) -> tuple[Float, Float]:
-    """τ ≥ 0 at which the clock or k has these values, and how far those lie beyond the tables.
+    """τ ≥ 0 at which ξ or k has these values, and how far those lie beyond the tables.
 
     `rising` is the sign of the quantity's change along the curves. Beyond a table rates go on as
     the exponentials that they are at its end; NaN where nothing is known of them.
@@ -37,9 +37,9 @@ def invert(
     with np.errstate(all="ignore"):
         excess = over / np.abs(rate[curves])
         beyond = _grown_inverse(excess, slope[curves])
-    # At a pole of the clock the position is infinite; a coefficient has no position beyond its
-    # bound.
-    if name == "clock":
+    # At a pole of the mirror coordinate the position is infinite; a coefficient has no position
+    # beyond its bound.
+    if name == "mirror":
         beyond = np.where(np.isnan(beyond), np.inf, beyond)
     beyond = np.where(panels.lost[curves], np.nan, beyond)
     return np.where(over > 0, panels.ends[curves] + beyond, found), over

@@ -67,9 +67,9 @@ FRUITLESS_CUTS = 12
 # Cuts of one panel in vain after which the components of a curve are no longer resolved one by one.
 # One that changes by e^{600} on the longest panel takes five cuts until shorter panels tell.
 COARSE_CUTS = 5
-# The same where they settle: what twenty points leave out falls by 2^20 with each cut, else it is
+# The same where they converge: what twenty points leave out falls by 2^20 with each cut, else it is
 # rounding.
-NOISY_CUTS = 1
+ROUNDED_CUTS = 1
 # After a cut so many panels keep their length: what made it short is seldom gone at once.
 PATIENCE = 3
 # The table ends where |k| is beyond any data (their squares are at most 1e150, coefficients less),
@@ -96,7 +96,7 @@ class _State:
     signs: Float
     side: Float
     k: Float
-    clock: Float
+    mirror: Float
     conjugate: Float
     held: Float
     active: NDArray[np.intp]
@@ -143,15 +143,15 @@ class _Errors:
     """Of the curves at the start of the next panel: of their values, and of ξ at a given k."""
 
     covariance: Float
-    clock: Float
+    mirror: Float
     slowest: Float
 
     def updated(
-        self, curves: NDArray[np.intp], covariance: Float, clock: Float, slowest: Float
+        self, curves: NDArray[np.intp], covariance: Float, xi: Float, slowest: Float
     ) -> "_Errors":
         """The errors with those of some curves replaced."""
-        new = _Errors(self.covariance.copy(), self.clock.copy(), self.slowest.copy())
-        new.covariance[curves], new.clock[curves] = covariance, clock
+        new = _Errors(self.covariance.copy(), self.mirror.copy(), self.slowest.copy())
+        new.covariance[curves], new.mirror[curves] = covariance, xi
         new.slowest[curves] = slowest
         return new
 
@@ -196,13 +196,13 @@ def tabulate(model: BlockModel, entries: Entries) -> Panels:
         signs=entries.signs,
         side=entries.sides,
         k=entries.coefs.copy(),
-        clock=np.zeros_like(entries.coefs),
+        mirror=np.zeros_like(entries.coefs),
         conjugate=entries.conjugates.copy(),
         held=entries.held,
         active=np.flatnonzero(entries.present),
         errors=_Errors(
             covariance=(entries.errors**2)[:, :, None] * np.eye(entries.errors.shape[1]),
-            clock=np.zeros(len(entries.radius)),
+            mirror=np.zeros(len(entries.radius)),
             slowest=np.zeros(len(entries.radius)),
         ),
     )
@@ -211,15 +211,15 @@ def tabulate(model: BlockModel, entries: Entries) -> Panels:
     while len(state.active) and len(table.rows) < MOST_PANELS:
         now = state.active
         with np.errstate(all="ignore"):
-            noise = model.rounding(state.blocks(now))
+            rounding = model.rounding(state.blocks(now))
             allowed = state.allowed_rounding(now)
-            if not (noise < allowed).all():
-                _retire(model, state, now[~(noise < allowed)])
+            if not (rounding < allowed).all():
+                _retire(model, state, now[~(rounding < allowed)])
                 continue
             # Errors of the rates count for less where k hardly changes any more.
-            noise = np.maximum(noise, EPS * allowed / WORST_ROUNDING)
-            panel = _solve(model, state, length, noise)
-        limit = np.maximum(RESOLUTION * allowed / WORST_ROUNDING, 8 * noise)
+            rounding = np.maximum(rounding, EPS * allowed / WORST_ROUNDING)
+            panel = _solve(model, state, length, rounding)
+        limit = np.maximum(RESOLUTION * allowed / WORST_ROUNDING, 8 * rounding)
         good = panel.solved & (panel.tails <= limit)
         if good.all() and cuts.coarse(now, panel, limit).any() and length / 2 >= SHORTEST:
             length, patience = length / 2, PATIENCE
@@ -243,7 +243,7 @@ def tabulate(model: BlockModel, entries: Entries) -> Panels:
         _advance(state, panel, largest, model)
         if patience > 0:
             patience -= 1
-        elif cuts.may_grow(now, panel, limit, noise):
+        elif cuts.may_grow(now, panel, limit, rounding):
             length = min(2 * length, LONGEST)
     state.cut_short[state.active] = True  # more panels than any smooth k has taken
     return table.panels(state)
@@ -273,7 +273,14 @@ class _Table:
     def panels(self, state: _State) -> Panels:
         """All of them, and how the curves have ended."""
         size = state.values.shape[1]
-        widths = {"y": size, "clock": 1, "k": 1, "conjugate": 1, "clock rate": 1, "k rate": 1}
+        widths = {
+            "y": size,
+            "mirror": 1,
+            "k": 1,
+            "conjugate": 1,
+            "mirror rate": 1,
+            "k rate": 1,
+        }
         empty = {name: np.zeros((1, POINTS, width)) for name, width in widths.items()}
         joined = {name: np.concatenate(parts) for name, parts in self.polynomials.items()}
         return Panels(
@@ -316,13 +323,13 @@ class _Cuts:
 
         One that is small now may be all that is left later on: each is resolved where gradients
         are. Where shorter panels do not help, rounding is all that is left, and is allowed (it is
-        counted among the errors), or components do not settle.
+        counted among the errors), or components do not converge.
         """
         state, tails = self.state, panel.own_tails
         wanted = np.maximum(limit, state.own_limit[now])
         coarse = ~(tails <= wanted) & ~state.as_a_whole[now]
         self.in_vain[now] += coarse & ~(tails < 0.5 * self.coarse_tail[now])
-        noisy = coarse & np.isfinite(tails) & (self.in_vain[now] > NOISY_CUTS)
+        noisy = coarse & np.isfinite(tails) & (self.in_vain[now] > ROUNDED_CUTS)
         state.own_limit[now[noisy]] = 4 * tails[noisy]
         state.as_a_whole[now] |= self.in_vain[now] > COARSE_CUTS
         self.coarse_tail[now] = np.where(coarse, tails, np.inf)
@@ -337,12 +344,14 @@ class _Cuts:
         self.failed_tail[now] = np.where(good, before, panel.tails)
         return np.asarray(~good & (self.fruitless[now] > FRUITLESS_CUTS))
 
-    def may_grow(self, now: NDArray[np.intp], panel: "_Panel", limit: Float, noise: Float) -> bool:
+    def may_grow(
+        self, now: NDArray[np.intp], panel: "_Panel", limit: Float, rounding: Float
+    ) -> bool:
         """Whether a panel was so well resolved that the next one may be longer."""
         state = self.state
         fine = np.maximum(np.maximum(1e-2 * limit, OWN_ROUNDING), 0.5 * state.own_limit[now])
         own = state.as_a_whole[now] | (panel.own_tails <= fine)
-        return bool((own & (panel.tails <= np.maximum(1e-2 * limit, 2 * noise))).all())
+        return bool((own & (panel.tails <= np.maximum(1e-2 * limit, 2 * rounding))).all())
 
 
 def tabulate_together(model: BlockModel, entries: Sequence[Entries]) -> list[Panels]:
@@ -369,22 +378,22 @@ class _Panel:
     end: dict[str, Float]
 
 
-def _solve(model: BlockModel, state: _State, length: float, noise: Float) -> _Panel:
-    """Collocate on a panel of this length and integrate clock, k and conjugate along it."""
+def _solve(model: BlockModel, state: _State, length: float, rounding: Float) -> _Panel:
+    """Collocate on a panel of this length and integrate ξ, k and conjugate along it."""
     points, integrals, fit = rule()
     weights = length / 2 * integrals
     now = state.active
     radius, y, side = state.radius[now], state.values[now].T, state.side[now]
     held, signs = state.held[now].T, state.signs[now].T
-    tolerance = np.maximum(CONVERGENCE, 2 * noise)
+    tolerance = np.maximum(CONVERGENCE, 2 * rounding)
     values, solved = np.empty((y.shape[0], POINTS, len(now))), np.zeros(len(now), dtype=bool)
     exact = model.is_exact_in_components(radius * np.exp(length)) | (signs != 0)
     exact &= ~state.as_a_whole[now]
-    settled = np.ones(len(now), dtype=bool)
+    converged = np.ones(len(now), dtype=bool)
     easy = np.flatnonzero(~state.stiff[now])
     if len(easy):
         at = (radius[easy], y[:, easy], side[easy], held[:, easy], signs[:, easy])
-        values[..., easy], solved[easy], settled[easy] = picard(
+        values[..., easy], solved[easy], converged[easy] = picard(
             model, *at, weights, tolerance[easy], exact[:, easy]
         )
     rest = np.flatnonzero(~solved & (state.stiff[now] | (length <= STIFF_PANEL)))
@@ -392,51 +401,58 @@ def _solve(model: BlockModel, state: _State, length: float, noise: Float) -> _Pa
         at = (radius[rest], y[:, rest], side[rest], held[:, rest], signs[:, rest])
         values[..., rest], solved[rest] = newton(model, *at, weights, tolerance[rest])
         state.stiff[now[rest]] |= solved[rest]
-        settled[rest] = True  # Newton's last step is far below its tolerance
+        converged[rest] = True  # Newton's last step is far below its tolerance
     velocity, norm, steep = field_at(model, radius, values, side, held, signs)
-    clock_rate = norm / steep
+    mirror_rate = norm / steep
     k_rate = side * radius**2 * norm * steep
     k_change = weights @ k_rate
-    conjugate_rate = side * (state.k[now] + k_change) * clock_rate
+    conjugate_rate = side * (state.k[now] + k_change) * mirror_rate
     changes = {
         "y": weights @ velocity,
-        "clock": (weights @ clock_rate)[None],
+        "mirror": (weights @ mirror_rate)[None],
         "k": k_change[None],
         "conjugate": (weights @ conjugate_rate)[None],
     }
     polynomials = {name: fit @ (change / (1 + points)[:, None]) for name, change in changes.items()}
-    polynomials |= {"clock rate": (fit @ clock_rate)[None], "k rate": (fit @ k_rate)[None]}
+    polynomials |= {
+        "mirror rate": (fit @ mirror_rate)[None],
+        "k rate": (fit @ k_rate)[None],
+    }
     by_itself = signs[:, None] != 0
     speeds = np.where(by_itself, velocity * components(values, signs[:, None]), velocity)
     tails = np.max(
-        [_tail(fit @ speeds), _tail(polynomials["clock rate"]), _tail(polynomials["k rate"])],
+        [
+            _tail(fit @ speeds),
+            _tail(polynomials["mirror rate"]),
+            _tail(polynomials["k rate"]),
+        ],
         axis=0,
     )
     good = np.isfinite(tails)
     own_tails = _tails_of_components(fit @ velocity, values, signs, exact)
-    local = _local_errors(length, fit @ velocity, values, signs, exact & settled, noise)
+    local = _local_errors(length, fit @ velocity, values, signs, exact & converged, rounding)
     return _Panel(
         solved=solved & good,
         tails=np.where(solved & good, tails, np.inf),
         values=values,
         local=(held * local).T,
-        own_tails=np.where(settled, own_tails, np.where(exact.any(axis=0), np.inf, 0.0)),
+        own_tails=np.where(converged, own_tails, np.where(exact.any(axis=0), np.inf, 0.0)),
         starts={
             "radius": radius,
             "y": state.values[now],
             "signs": state.signs[now],
-            "clock": state.clock[now],
+            "mirror": state.mirror[now],
             "k": state.k[now],
             "conjugate": state.conjugate[now],
         },
         polynomials={name: np.transpose(value, (2, 1, 0)) for name, value in polynomials.items()},
         end={
             "y": values[:, -1].T,
-            "clock": changes["clock"][0, -1],
+            "mirror": changes["mirror"][0, -1],
             "k": changes["k"][0, -1],
             "conjugate": changes["conjugate"][0, -1],
             "k rate": k_rate[-1],
-            "clock rate": clock_rate[-1],
+            "mirror rate": mirror_rate[-1],
             "steep": steep.min(axis=0),
         },
     )
@@ -448,7 +464,7 @@ def _local_errors(
     values: Float,
     signs: Float,
     exact: NDArray[np.bool_],
-    noise: Float,
+    rounding_of_values: Float,
 ) -> Float:
     """What a panel adds to the errors of the values, (p, N).
 
@@ -459,7 +475,7 @@ def _local_errors(
     own = np.where(signs != 0, 1.0, sizes)
     moved = length * np.abs(series).max(axis=1)
     rounding = EPS * (own + moved)
-    whole = (noise * (1 + length) + EPS) * sizes.max(axis=0)
+    whole = (rounding_of_values * (1 + length) + EPS) * sizes.max(axis=0)
     whole = np.where(signs != 0, whole / np.maximum(sizes, np.finfo(np.float64).tiny), whole)
     left_out = length * np.abs(series[:, -2:]).max(axis=1)
     return np.asarray(left_out + np.where(exact, rounding, np.maximum(rounding, whole)))
@@ -477,11 +493,11 @@ def _propagate(
     )
     # ξ is off by what shifts and rates add up to. That is compared with how long it takes k to
     # change by a factor, where that takes longest: next to a pole any rounding of ξ is all of k.
-    rate = panel.end["clock rate"]
-    clock = known.clock[now] + shift * rate + off * panel.end["clock"]
+    rate = panel.end["mirror rate"]
+    xi = known.mirror[now] + shift * rate + off * panel.end["mirror"]
     slowest = np.maximum(known.slowest[now], rate)
-    errors = known.updated(now, covariance, clock, slowest)
-    return errors, np.asarray(np.maximum(off, clock / slowest))
+    errors = known.updated(now, covariance, xi, slowest)
+    return errors, np.asarray(np.maximum(off, xi / slowest))
 
 
 def _advance(state: _State, panel: _Panel, largest: Float, model: BlockModel) -> None:
@@ -493,7 +509,7 @@ def _advance(state: _State, panel: _Panel, largest: Float, model: BlockModel) ->
     state.radius[now] *= norm
     unit = norm[:, None]
     state.values[now] = np.where(signs != 0, panel.end["y"] - np.log(unit), panel.end["y"] / unit)
-    state.clock[now] += panel.end["clock"]
+    state.mirror[now] += panel.end["mirror"]
     state.k[now] += panel.end["k"]
     # On the way past zero k falls by orders of magnitude: sums would keep what its start rounds to.
     fallen = now[shrinking]

@@ -6,10 +6,10 @@ table is built when it is first needed, and again at every other scale, for seve
 where they are known beforehand.
 
 Positions grow like the logarithm of the block's norm. The table covers coefficients up to 1e30
-(further if they start larger); beyond it, coefficients and clocks go on by the power laws that
-they follow at its end. Where k is not smooth or not finite, or where rounding of the block decides
-how its curve goes on (`tabulated_errors`), the table ends there, and everything beyond is NaN:
-nothing is known of it.
+(further if they start larger); beyond it, coefficients and mirror coordinates go on by the power
+laws that they follow at its end. Where k is not smooth or not finite, or where rounding of the
+block decides how its curve goes on (`tabulated_errors`), the table ends there, and everything
+beyond is NaN: nothing is known of it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
-from limitpoint.mirror.activation import GrowthTimes
+from limitpoint.mirror.activation import ActivationTimes
 from limitpoint.mirror.curve import CurveMap, CurvePoint
 from limitpoint.mirror.general.block_curves import BlockCurves
 from limitpoint.mirror.general.block_model import BlockModel
 
-__all__ = ["TabulatedMap", "block_growth_times"]
+__all__ = ["TabulatedMap", "block_activation_times"]
 
 # Curves of several scales that are tabulated together: beyond this many the calls cost little
 # beside the arithmetic, and panels as short as some curve needs them are too many for the others.
@@ -78,8 +78,8 @@ class TabulatedMap(CurveMap):
         return 2
 
     @property
-    def log_clock_unit(self) -> float:
-        """Clocks are as they are."""
+    def log_mirror_unit(self) -> float:
+        """Mirror coordinates are as they are."""
         return 0.0
 
     @property
@@ -131,52 +131,52 @@ class TabulatedMap(CurveMap):
             self._gather(lambda group, _: group.known[1], zeros),
         )
 
-    def along(self, positions: Float, log_unit: float = 0.0) -> CurvePoint:
-        """Coefficients, clocks and their derivatives, from the linear stage or the table."""
-        positions = np.asarray(positions, dtype=np.float64)
-        result = CurvePoint(*(np.empty(positions.shape) for _ in range(4)))
+    def along(self, curve_params: Float, log_unit: float = 0.0) -> CurvePoint:
+        """Coefficients, ξ and their derivatives, from the linear stage or the table."""
+        curve_params = np.asarray(curve_params, dtype=np.float64)
+        result = CurvePoint(*(np.empty(curve_params.shape) for _ in range(4)))
         for group, where in zip(self.groups, self.columns, strict=True):
-            values = group.values(positions[..., where])
+            values = group.values(curve_params[..., where])
             with np.errstate(over="ignore", under="ignore"):
                 result.coefs[..., where] = values.signs * np.exp(values.logs - log_unit)
                 result.coef_rates[..., where] = np.exp(values.log_rates - log_unit)
-            result.clocks[..., where] = values.clocks
-            result.clock_rates[..., where] = values.clock_rates
+            result.mirror[..., where] = values.mirror
+            result.mirror_rates[..., where] = values.mirror_rates
         return result
 
-    def positions(self, clocks: Float) -> Float:
-        """Positions at given clocks; ±∞ at and beyond a pole."""
-        return self._gather(lambda group, part: group.positions(part), clocks)
+    def curve_params(self, xi: Float) -> Float:
+        """Positions at given mirror coordinates; ±∞ at and beyond a pole."""
+        return self._gather(lambda group, part: group.curve_params(part), xi)
 
-    def positions_of(self, coefs: Float) -> Float:
+    def curve_params_of(self, coefs: Float) -> Float:
         """Positions of given coefficients; NaN for what the coefficient cannot be."""
-        return self._gather(lambda group, part: group.positions_of(part), coefs)
+        return self._gather(lambda group, part: group.curve_params_of(part), coefs)
 
-    def signs_and_logs_at(self, positions: Float) -> tuple[Float, Float]:
+    def signs_and_logs_at(self, curve_params: Float) -> tuple[Float, Float]:
         """Signs and log-moduli of the coefficients at given positions."""
         return (
-            self._gather(lambda group, part: group.values(part).signs, positions),
-            self._gather(lambda group, part: group.values(part).logs, positions),
+            self._gather(lambda group, part: group.values(part).signs, curve_params),
+            self._gather(lambda group, part: group.values(part).logs, curve_params),
         )
 
-    def conjugates_at(self, positions: Float) -> Float:
+    def conjugates_at(self, curve_params: Float) -> Float:
         """`Ψ̂ = ∫ k dξ`, zero where the coefficient is (or would be, at the end of its curve)."""
-        return self._gather(lambda group, part: group.conjugates(part), positions)
+        return self._gather(lambda group, part: group.conjugates(part), curve_params)
 
-    def layers_at(self, positions: Float) -> Float:
+    def layers_at(self, curve_params: Float) -> Float:
         """The blocks at given positions, (..., n, p), as far as float64 holds them."""
-        positions = np.asarray(positions, dtype=np.float64)
-        result = np.empty((*positions.shape, self.groups[0].model.size))
+        curve_params = np.asarray(curve_params, dtype=np.float64)
+        result = np.empty((*curve_params.shape, self.groups[0].model.size))
         for group, where in zip(self.groups, self.columns, strict=True):
-            result[..., where, :] = group.layers(positions[..., where])
+            result[..., where, :] = group.layers(curve_params[..., where])
         return result
 
-    def growth_times(self) -> GrowthTimes:
+    def activation_times(self) -> ActivationTimes:
         """`1/λ_max(H_i)` and `−1/λ_min(H_i)`; the unit is log(1/s)."""
         t_plus, t_minus = np.empty(self._size), np.empty(self._size)
         for group, where in zip(self.groups, self.columns, strict=True):
-            t_plus[where], t_minus[where] = block_growth_times(group)
-        return GrowthTimes(t_plus=t_plus, t_minus=t_minus, unit=-self.log_scale)
+            t_plus[where], t_minus[where] = block_activation_times(group)
+        return ActivationTimes(t_plus=t_plus, t_minus=t_minus, unit=-self.log_scale)
 
     def at_log_scale(self, log_scale: float) -> "TabulatedMap":
         """The same direction at another scale; its table is made when it is needed."""
@@ -215,8 +215,8 @@ class TabulatedMap(CurveMap):
         return result
 
 
-def block_growth_times(group: BlockCurves) -> tuple[Float, Float]:
-    """Growth times of blocks with one k: infinite where the eigenvector plays no part.
+def block_activation_times(group: BlockCurves) -> tuple[Float, Float]:
+    """Activation times of blocks with one k: infinite where the eigenvector plays no part.
 
     That is where the extreme eigenvalue has not the sign of that side, or where θ* is orthogonal
     to its eigenvectors.

@@ -40,7 +40,7 @@ class BlockFunction:
             finite
             and bool(np.isfinite(self.model.eigenvalues).all())
             and self.gradient_at_zero <= ZERO_GRADIENT
-            and self.model.noise <= SMOOTH
+            and self.model.disagreement <= SMOOTH
         )
 
 

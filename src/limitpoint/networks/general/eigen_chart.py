@@ -1,7 +1,7 @@
 """A chart of the parameters of a general network in which float64 holds the flow at any scale.
 
-Each block is taken in the eigenbasis of `H = ∇²k(0)`. A component whose plane `z_j = 0` no pull
-leads out of keeps its sign, and is given by the logarithm of its growth:
+Each block is taken in the eigenbasis of `H = ∇²k(0)`. A component whose plane `z_j = 0` no negative
+gradient leads out of keeps its sign, and is given by the logarithm of its growth:
 
     z_j = z_j(0) e^{w_j},    ẇ_j = u ∂_jk/z_j.
 
@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limitpoint.arrays import Float
-from limitpoint.mirror.charts.log_chart import GrowthCoordinates
+from limitpoint.mirror.charts.log_chart import LogChart
 from limitpoint.mirror.general.linear_stage import ZERO_COMPONENT
 from limitpoint.networks.general.block_function import BlockFunction
 
@@ -41,8 +41,8 @@ SMALL_COMPONENT = 0.05
 GAUSS_POINTS = 4
 # A logarithm that stands for that of zero and can be differentiated.
 LOG_OF_ZERO = -1e8
-# Pulls out of a plane below this part of the gradient are rounding.
-NO_PULL = 1e-12
+# Gradients out of a plane below this part of the gradient are rounding.
+NO_DRIVE = 1e-12
 TRIALS = 8
 
 # Compilation takes longer than a flow of a few hundred steps: half as long without optimisation.
@@ -62,7 +62,10 @@ class _Compiled:
 
 
 class _Motion(NamedTuple):
-    """Of all blocks at one state: k, its gradient, the velocity under a pull of 1, its gradient."""
+    """Of all blocks at one state.
+
+    K, its gradient, the velocity under a negative gradient of 1, its gradient.
+    """
 
     coef: Float
     coef_gradient: Float
@@ -71,7 +74,7 @@ class _Motion(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class EigenChart(GrowthCoordinates):
+class EigenChart(LogChart):
     """The chart of all blocks; the state is (n, p), flattened, and zero at the start."""
 
     functions: tuple[BlockFunction, ...]
@@ -118,18 +121,18 @@ class EigenChart(GrowthCoordinates):
         """Time is as it is."""
         return 0.0
 
-    def velocity(self, pull: Float, state: Float) -> Float:
-        """`u_i` times the velocity of block i under a pull of 1."""
+    def velocity(self, neg_grad: Float, state: Float) -> Float:
+        """`u_i` times the velocity of block i under a negative gradient of 1."""
         unit = self._motion(state).velocity
-        product = unit.reshape(unit.shape + (1,) * (pull.ndim - 1)) * pull[:, None]
-        return np.asarray(product.reshape(self.dimension, *pull.shape[1:]))
+        product = unit.reshape(unit.shape + (1,) * (neg_grad.ndim - 1)) * neg_grad[:, None]
+        return np.asarray(product.reshape(self.dimension, *neg_grad.shape[1:]))
 
-    def velocity_gradient(self, pull: Float, state: Float) -> Float:
+    def velocity_gradient(self, neg_grad: Float, state: Float) -> Float:
         """Block diagonal."""
         each = self._motion(state).velocity_gradient
         n, p = len(self.movable_), self.size
         result = np.zeros((n, p, n, p))
-        result[np.arange(n), :, np.arange(n), :] = each * pull[:, None, None]
+        result[np.arange(n), :, np.arange(n), :] = each * neg_grad[:, None, None]
         return result.reshape(self.dimension, self.dimension)
 
     def coefs(self, states: Float) -> Float:
@@ -245,7 +248,7 @@ def _parameters(function: BlockFunction, blocks: Float, log_scale: float) -> Par
 
 
 def _keeps_sign(function: BlockFunction) -> NDArray[np.bool_]:
-    """Components that nothing pulls away from zero, judged at random points of that plane."""
+    """Components that nothing drives away from zero, judged at random points of that plane."""
     model = function.model
     rng = np.random.default_rng(0)
     points = rng.standard_normal((TRIALS, model.size)) * model.nonlinear_length / 2
@@ -255,7 +258,7 @@ def _keeps_sign(function: BlockFunction) -> NDArray[np.bool_]:
         plane[:, j] = 0.0
         gradient = model.gradient(plane)
         size = np.linalg.norm(gradient, axis=1)
-        keeps[j] = bool((np.abs(gradient[:, j]) <= NO_PULL * size).all())
+        keeps[j] = bool((np.abs(gradient[:, j]) <= NO_DRIVE * size).all())
     return keeps
 
 
@@ -313,7 +316,7 @@ class _Block:
         return jnp.sign(value), jnp.log(jnp.abs(value)) + jnp.where(near, 2 * log_unit, 0.0)
 
     def velocity(self, state: Any, at: Parameters) -> Any:
-        """Of the state, under a pull of 1."""
+        """Of the state, under a negative gradient of 1."""
         scaled, log_unit, near, unit = self._scaled(state, at)
         z = unit * scaled
         growth = jnp.where(at["grows"], self._quotients(z), 0.0)

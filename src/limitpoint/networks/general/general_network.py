@@ -14,8 +14,8 @@ from limitpoint.arrays import Float, as_whole_number, shown
 from limitpoint.conditions import Condition
 from limitpoint.errors import NetworkError
 from limitpoint.init import Init
-from limitpoint.mirror import GrowthTimes, MirrorMap
-from limitpoint.mirror.charts.log_chart import GrowthCoordinates
+from limitpoint.mirror import ActivationTimes, MirrorMap
+from limitpoint.mirror.charts.log_chart import LogChart
 from limitpoint.mirror.general.tabulate import CRITICAL_DISTANCE
 from limitpoint.mirror.general.tabulated_map import TabulatedMap
 from limitpoint.networks.base import Network
@@ -124,14 +124,14 @@ class General(Network):
         """The tabulated map, or None if zero is not a critical point at which k is smooth."""
         return _mirror_map(self, init)
 
-    def layers_at(self, init: Init, clocks: Float) -> tuple[Float, ...] | None:
+    def layers_at(self, init: Init, xi: Float) -> tuple[Float, ...] | None:
         """The blocks, from the table."""
         mirror = self.mirror_map(init)
         if not isinstance(mirror, TabulatedMap):
             return None
-        return (mirror.layers_at(mirror.positions(clocks)),)
+        return (mirror.layers_at(mirror.curve_params(xi)),)
 
-    def growth_times(self, init: Init) -> GrowthTimes | None:
+    def activation_times(self, init: Init) -> ActivationTimes | None:
         """`1/λ_max(H_i)` and `−1/λ_min(H_i)`, `H_i = ∇²k_i(0)` (Zhao et al., Assumption 4.4).
 
         With the bounds, if any, that k has along the limit curves.
@@ -141,7 +141,7 @@ class General(Network):
             return None
         limit = _mirror_map(self, init, vanishing=True)
         assert limit is not None, "it exists at one scale, so at all"
-        return replace(mirror.growth_times(), lower=limit.lower, upper=limit.upper)
+        return replace(mirror.activation_times(), lower=limit.lower, upper=limit.upper)
 
     def assumptions(self, init: Init) -> tuple[Condition, ...]:
         """Those of Definition 4.1 of Zhao et al. for this direction.
@@ -151,7 +151,7 @@ class General(Network):
         """
         return _assumptions(self, init)
 
-    def growth_coordinates(self, init: Init) -> GrowthCoordinates | None:
+    def log_chart(self, init: Init) -> LogChart | None:
         """The blocks in the eigenbasis of their Hessian, in logarithms."""
         blocks = init.direction[0]
         functions = self._block_functions(len(blocks))
@@ -181,7 +181,7 @@ class General(Network):
         return jnp.concatenate(values, axis=-1)[..., order]
 
     def _is_quadratic(self, init: Init) -> bool:
-        """Whether no Hessian vanishes at zero, so that there are growth times."""
+        """Whether no Hessian vanishes at zero, so that there are activation times."""
         functions = self._block_functions(len(init.direction[0]))
         return all(one.model.rate > 0 for one in set(functions))
 
@@ -235,7 +235,10 @@ def _smooth_at_zero(functions: tuple[BlockFunction, ...]) -> Condition:
         one.model.rate == 0 and not any(tensor.any() for tensor in one.model.tensors)
         for one in functions
     ]
-    gaps = [np.inf if none else one.model.noise for one, none in zip(functions, flat, strict=True)]
+    gaps = [
+        np.inf if none else one.model.disagreement
+        for one, none in zip(functions, flat, strict=True)
+    ]
     worst = int(np.argmax(gaps))
     holds = gaps[worst] <= SMOOTH and all(one.is_regular for one in set(functions))
     if holds:

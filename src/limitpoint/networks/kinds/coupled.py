@@ -9,7 +9,7 @@ import numpy as np
 from limitpoint.arrays import Float
 from limitpoint.init import Init
 from limitpoint.mirror import RadialMap
-from limitpoint.networks.kinds.without_mirror_map import WithoutClocks
+from limitpoint.networks.kinds.without_mirror_map import WithoutMirrorMap
 from limitpoint.tasks import Task
 
 __all__ = ["BALANCE_TOLERANCE", "CoupledNetwork"]
@@ -20,11 +20,11 @@ __all__ = ["BALANCE_TOLERANCE", "CoupledNetwork"]
 BALANCE_TOLERANCE = 1e-12
 
 
-class CoupledNetwork(WithoutClocks):
+class CoupledNetwork(WithoutMirrorMap):
     """A network `β = (first layer)·(outer layers)`.
 
     Only the first layer meets the data, so that its gradient lies in the row space of X. No
-    coefficient has a clock of its own.
+    coefficient has a mirror coordinate of its own.
     """
 
     @abstractmethod

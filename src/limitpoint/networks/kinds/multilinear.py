@@ -9,7 +9,7 @@ import numpy as np
 from limitpoint.arrays import Float
 from limitpoint.errors import NetworkError
 from limitpoint.networks.base import Network
-from limitpoint.networks.kinds.without_mirror_map import WithoutClocks
+from limitpoint.networks.kinds.without_mirror_map import WithoutMirrorMap
 from limitpoint.tasks import LARGEST, SMALLEST, Task
 
 __all__ = ["MultilinearNetwork", "check_entries", "check_features", "check_tensor_size"]
@@ -19,11 +19,11 @@ __all__ = ["MultilinearNetwork", "check_entries", "check_features", "check_tenso
 LARGEST_TENSOR = 10_000_000
 
 
-class MultilinearNetwork(WithoutClocks):
+class MultilinearNetwork(WithoutMirrorMap):
     """A network `f(x) = M(x)∘(v₁, …, v_L)` for a tensor M(x) that is linear in x (yun (6)).
 
-    Its layers are driven together, so that no coefficient has a clock of its own. Multiplying one
-    layer by c and another by 1/c changes nothing, so that gradient flow conserves
+    Its layers are driven together, so that no coefficient has a mirror coordinate of its own.
+    Multiplying one layer by c and another by 1/c changes nothing, so that gradient flow conserves
     `‖v_l‖² − ‖v_k‖²` at least.
     """
 

@@ -1,30 +1,30 @@
-"""Networks none of whose coefficients has a clock of its own."""
+"""Networks none of whose coefficients has a mirror coordinate of its own."""
 
 from limitpoint.arrays import Float
 from limitpoint.init import Init
-from limitpoint.mirror import GrowthTimes, MirrorMap
-from limitpoint.mirror.charts.log_chart import GrowthCoordinates
+from limitpoint.mirror import ActivationTimes, MirrorMap
+from limitpoint.mirror.charts.log_chart import LogChart
 from limitpoint.networks.base import Network
 
-__all__ = ["WithoutClocks"]
+__all__ = ["WithoutMirrorMap"]
 
 
-class WithoutClocks(Network):
+class WithoutMirrorMap(Network):
     """A network whose coefficients, if it has any, are driven together."""
 
     def mirror_map(self, init: Init) -> MirrorMap | None:
         """None: no coefficient moves on a curve of its own."""
         return None
 
-    def layers_at(self, init: Init, clocks: Float) -> tuple[Float, ...] | None:
-        """None: there are no clocks."""
+    def layers_at(self, init: Init, xi: Float) -> tuple[Float, ...] | None:
+        """None: there are no mirror coordinates."""
         return None
 
-    def growth_times(self, init: Init) -> GrowthTimes | None:
+    def activation_times(self, init: Init) -> ActivationTimes | None:
         """None: no coefficient grows on its own."""
         return None
 
-    def growth_coordinates(self, init: Init) -> GrowthCoordinates | None:
+    def log_chart(self, init: Init) -> LogChart | None:
         """None: the layers are integrated as they are."""
         return None
 

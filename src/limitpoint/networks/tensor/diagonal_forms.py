@@ -1,4 +1,4 @@
-"""Networks that are diagonal ones in disguise: the way there and the way back.
+"""Networks that reduce to diagonal ones: the way there and the way back.
 
 Notation: `M(x) = Σ_j [Sx]_j [U₁]_j ⊗ ⋯ ⊗ [U_L]_j` with orthonormal columns `[U_l]_j` on the layers
 that training can reach; `η_l = U_lᵀv_l`, `ρ = η₁ ⊙ ⋯ ⊙ η_L`, `β = Sᵀρ` (Yun et al. 2021,

@@ -18,10 +18,11 @@ def singular_vector_residual(
 ) -> Float:
     """The residual of `s v_l = M(−u)∘(v₁, …, I, …, v_L)` for l = 1 … L, relative to s.
 
-    Here `−u` is the pull `Xᵀ(y⊙weights)` on the coefficients, divided by its norm, and the v_l are
-    the layers, each divided by its norm (matrices count as vectors). Along a flow that separates
-    the data it tends to zero: the layers tend to singular vectors of the data tensor, s to their
-    singular value (equation (8)). It is exactly zero where every layer is parallel to its gradient.
+    Here `−u` is the negative gradient `Xᵀ(y⊙weights)` on the coefficients, divided by its norm, and
+    the v_l are the layers, each divided by its norm (matrices count as vectors). Along a flow that
+    separates the data it tends to zero: the layers tend to singular vectors of the data tensor, s
+    to their singular value (equation (8)). It is exactly zero where every layer is parallel to its
+    gradient.
 
     Parameters
     ----------
@@ -36,7 +37,7 @@ def singular_vector_residual(
     -------
     Float
         A number, or one for each record; infinite where s is not positive: there the
-        coefficients point against the pull.
+        coefficients point against the negative gradient.
 
     Examples
     --------
@@ -70,23 +71,25 @@ def singular_vector_residual(
     return np.reshape(found, records)
 
 
-def layer_gradients(network: Network, layers: Sequence[Float], pull: Float) -> tuple[Float, ...]:
-    """The gradient of `⟨β, pull⟩` in every layer: `M(pull)∘(v₁, …, I, …, v_L)`."""
+def layer_gradients(
+    network: Network, layers: Sequence[Float], neg_grad: Float
+) -> tuple[Float, ...]:
+    """The gradient of `⟨β, neg_grad⟩` in every layer: `M(neg_grad)∘(v₁, …, I, …, v_L)`."""
     with jax.enable_x64(True):
         _, transpose = jax.vjp(lambda *each: network.coef(each), *layers)
-        return tuple(np.asarray(gradient) for gradient in transpose(jax.numpy.asarray(pull)))
+        return tuple(np.asarray(gradient) for gradient in transpose(jax.numpy.asarray(neg_grad)))
 
 
 def _residual(network: Network, task: Classification, layers: Sequence[Float]) -> float:
     margins = task.margins(network.coef(layers))
-    pull = task.signed.T @ task.weights(margins)
-    pull /= float(np.linalg.norm(pull))
+    neg_grad = task.signed.T @ task.weights(margins)
+    neg_grad /= float(np.linalg.norm(neg_grad))
     norms = [float(np.linalg.norm(layer)) for layer in layers]
     if min(norms) == 0.0:
         return np.inf
     units = tuple(layer / norm for layer, norm in zip(layers, norms, strict=True))
-    value = float(pull @ network.coef(units))
-    gradients = layer_gradients(network, units, pull)
+    value = float(neg_grad @ network.coef(units))
+    gradients = layer_gradients(network, units, neg_grad)
     if value <= 0.0:
         return np.inf
     off = [

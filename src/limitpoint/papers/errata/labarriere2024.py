@@ -96,7 +96,7 @@ def _equation20() -> Demonstration:
 
 
 def _redundant() -> tuple[Float, Float, Float]:
-    """Start, end and clocks of a flow of u³ on positive data."""
+    """Start, end and mirror coordinates of a flow of u³ on positive data."""
     rng = np.random.default_rng(0)
     X = rng.uniform(0.0, 1.0, (2, 4))
     task, u = Regression(X, X @ rng.uniform(0.2, 1.0, 4)), rng.uniform(0.5, 1.0, 4)
@@ -112,10 +112,10 @@ def _redundant() -> tuple[Float, Float, Float]:
 )
 def _equation30() -> Demonstration:
     # ∇Q(θ) = Ψ⁻¹(θ), which by (29) is L(L−2)ξ.
-    u, end, clocks = _redundant()
+    u, end, xi = _redundant()
     power = POWER - 2
     common = end ** (-power / POWER)
-    expected = POWER * power * clocks
+    expected = POWER * power * xi
     return Demonstration(
         measure="largest distance of ∇Q at the end of a flow from Ψ⁻¹, L = 3",
         printed=float(np.abs(u**power - common - expected).max()),
@@ -128,15 +128,15 @@ def _equation30() -> Demonstration:
     "labarriere2024.equation31",
     where="Appendix A.3, (31)",
     printed="d∇Q(θ)/dt + ∇L(θ) = 0 for the Q of (30)",
-    corrected="d∇Q(θ)/dt + L(L−2)∇L(θ) = 0: by (29) ∇Q is L(L−2) times the clock",
+    corrected="d∇Q(θ)/dt + L(L−2)∇L(θ) = 0: by (29) ∇Q is L(L−2) times the mirror coordinate",
 )
 def _equation31() -> Demonstration:
-    u, end, clocks = _redundant()
+    u, end, xi = _redundant()
     power = POWER - 2
     gradient = u**-power - end ** (-power / POWER)  # zero at the start
     return Demonstration(
         measure="largest error of ∇Q(θ(t)) + factor·∫∇L along a flow, L = 3",
-        printed=float(np.abs(gradient - clocks).max()),
-        corrected=float(np.abs(gradient - POWER * power * clocks).max()),
+        printed=float(np.abs(gradient - xi).max()),
+        corrected=float(np.abs(gradient - POWER * power * xi).max()),
         tolerance=INTEGRATED,
     )

@@ -16,7 +16,7 @@ from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
 
 EPS = float(np.finfo(np.float64).eps)
-# Integrated to 1e-10 per step, until the misfit is 1e-10.
+# Integrated to 1e-10 per step, until the relative residual is 1e-10.
 FLOWED = 1e-8
 
 
@@ -39,8 +39,8 @@ def _corollary6() -> Demonstration:
     def minimiser(factor: float) -> Float:
         # KKT with the transform's coordinates ρ = factor·Fz: even, so that Fᵀ undoes F.
         def fitted(nu: float) -> Float:
-            clocks = nu * (transform @ x) / factor
-            products = 0.5 * (alpha * eta) ** 2 * np.sinh(2 * clocks)
+            xi = nu * (transform @ x) / factor
+            products = 0.5 * (alpha * eta) ** 2 * np.sinh(2 * xi)
             return np.asarray(transform @ products / factor)
 
         nu = brentq(lambda z: x @ fitted(z) - 1.5, -5.0, 5.0, xtol=1e-15, rtol=4 * EPS)
@@ -77,8 +77,8 @@ def _equation_d11() -> Demonstration:
 
     def velocity(_: float, state: Float) -> Float:
         a, b = state[:2], state[2:]
-        pull = task.signed.T @ np.exp(-task.margins(a * b))
-        return np.concatenate([b * pull, a * pull])
+        neg_grad = task.signed.T @ np.exp(-task.margins(a * b))
+        return np.concatenate([b * neg_grad, a * neg_grad])
 
     run = solve_ivp(
         velocity, (0, times[-1]), np.concatenate(layers), "DOP853", times, rtol=1e-12, atol=1e-14

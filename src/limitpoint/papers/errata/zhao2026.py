@@ -14,7 +14,7 @@ from limitpoint.papers.shared.raw_flow import product_slopes, raw_flow
 from limitpoint.tasks import Regression
 from limitpoint.theory import saddle_path
 
-# Flows of depth 3 begin here; what is dormant at their end is of order scale³ times constants, and
+# Flows of depth 3 begin here; what is inactive at their end is of order scale³ times constants, and
 # times are off by a part of order scale.
 SCALE = 1e-4
 # A start of depth 3 whose last layer is the smallest.
@@ -39,14 +39,14 @@ def _appendix_c1_delta() -> Demonstration:
 
 
 @register(
-    "zhao2026.appendixC1_growth_times",
+    "zhao2026.appendixC1_activation_times",
     where="Appendix C.1",
     printed="t_i⁺ = t_i⁻ = 1 for all i",
     corrected="½: the Hessians have eigenvalues ±2; k^(p) is the same, δ and s halve",
 )
-def _appendix_c1_growth_times() -> Demonstration:
-    # The time to grow to 0.1 under a constant pull of 1, from two scales: the difference, over
-    # that of the logarithms, is the growth time up to the part of order scale.
+def _appendix_c1_activation_times() -> Demonstration:
+    # The time to grow to 0.1 under a constant negative gradient of 1, from two scales: the
+    # difference, over that of the logarithms, is the activation time up to the part of order scale.
     def velocity(_: float, block: Float) -> Float:
         return _block_slopes(block)
 
@@ -59,11 +59,11 @@ def _appendix_c1_growth_times() -> Demonstration:
         start = np.array([scale, scale])
         found = solve_ivp(velocity, (0.0, 1e3), start, "DOP853", events=grown, rtol=1e-10, atol=0.0)
         times.append(float(found.t_events[0][0]))
-    growth_time = (times[1] - times[0]) / np.log(1e20)
+    activation_time = (times[1] - times[0]) / np.log(1e20)
     return Demonstration(
-        measure="distance from the growth time of a·tanh a − (eᵇ−1)² under a pull of 1",
-        printed=abs(1.0 - growth_time),
-        corrected=abs(0.5 - growth_time),
+        measure="distance from the activation time of a·tanh a − (eᵇ−1)² at −∇ = 1",
+        printed=abs(1.0 - activation_time),
+        corrected=abs(0.5 - activation_time),
         tolerance=1e-6,
     )
 
@@ -93,7 +93,7 @@ def _appendix_c1_scale() -> Demonstration:
 )
 def _equation4() -> Demonstration:
     start = np.array([[1.0], [0.8], [0.5]])
-    distance = _growth_time(start[:, 0])
+    distance = _activation_time(start[:, 0])
     task = Regression([[1.0]], [1.0], 2.0)
     due = distance / SCALE  # v₀ = 1
     times = np.append(0.0, np.linspace(0.3, 1.2, 4000) * due)
@@ -136,7 +136,7 @@ def _section5() -> Demonstration:
 def _assumption44() -> Demonstration:
     task, layers = zhao_eq7(), np.array(LAYERS)
     layers[1, 1:3] *= -1
-    up, down = _growth_times(layers)
+    up, down = _activation_times(layers)
     turned = np.prod(layers[:-1], axis=0) < 0
     printed = saddle_path(task.X, task.y, up, down).coef
     corrected = saddle_path(
@@ -190,8 +190,9 @@ def _figure4() -> Demonstration:
     )
 
 
-# Theorem A.11 at depth 4, where s^{L−2} and s differ: one neuron under a constant pull of 1 from
-# this direction and scale, to this part of its growth time, and on until its last layer is SEEN.
+# Theorem A.11 at depth 4, where s^{L−2} and s differ: one neuron under a constant negative gradient
+# of 1 from this direction and scale, to this part of its activation time, and on until its last
+# layer is SEEN.
 DIRECTION = (1.2, 1.0, 0.8, 0.5)
 SMALL = 1e-3
 PART = 0.4
@@ -205,11 +206,11 @@ SEEN = 0.1
     corrected="a_{i,L}/s → F⁻¹(s_i); the two agree at L = 3 only",
 )
 def _theorem_a11_scaling() -> Demonstration:
-    position, inverse, _ = _one_neuron()
+    curve_param, inverse, _ = _one_neuron()
     return Demonstration(
         measure="error relative to F⁻¹ at depth 4",
-        printed=abs(position / SMALL**2 / inverse - 1),
-        corrected=abs(position / SMALL / inverse - 1),
+        printed=abs(curve_param / SMALL**2 / inverse - 1),
+        corrected=abs(curve_param / SMALL / inverse - 1),
         tolerance=1e-6,
     )
 
@@ -218,13 +219,13 @@ def _theorem_a11_scaling() -> Demonstration:
     "zhao2026.theoremA11_exchange",
     where="Proof of Theorem A.11, T_i and the displays around it",
     printed="T_i = (t_i⁺ − F_i⁻¹(s_i))/|u_i|, F_i(a/s) = F_i(s_i) + u_i T_j",
-    corrected="T_i = (t_i⁺ − s_i)/|u_i|, F_i(a/s) = s_i + u_i T_j: s_i is a clock",
+    corrected="T_i = (t_i⁺ − s_i)/|u_i|, F_i(a/s) = s_i + u_i T_j: s_i is a mirror coordinate",
 )
 def _theorem_a11_exchange() -> Demonstration:
     _, inverse, wait = _one_neuron()
-    whole = _growth_time(np.array(DIRECTION))
+    whole = _activation_time(np.array(DIRECTION))
     return Demonstration(
-        measure="error of the time to grow from the clock s_i, in units of s^{−(L−2)}",
+        measure="error of the time to grow from the mirror coordinate s_i, in units of s^{−(L−2)}",
         printed=abs(whole - inverse - wait * SMALL**2),
         corrected=abs(whole - PART * whole - wait * SMALL**2),
         tolerance=(SMALL / SEEN) ** 2,  # what is left of F beyond SEEN
@@ -239,7 +240,7 @@ def _theorem_a11_exchange() -> Demonstration:
 )
 def _theorem_a11_unit() -> Demonstration:
     wait = _one_neuron()[2]
-    due = (1 - PART) * _growth_time(np.array(DIRECTION))
+    due = (1 - PART) * _activation_time(np.array(DIRECTION))
     return Demonstration(
         measure="error of the time to grow, relative",
         printed=abs(due / wait - 1),
@@ -269,7 +270,7 @@ def _theorem_a11_conserved() -> Demonstration:
 
 @lru_cache(maxsize=1)
 def _one_neuron() -> tuple[float, float, float]:
-    """The last layer at a part of the growth time, F⁻¹ there, and the time from there to grow."""
+    """The last layer at a part of the activation time, F⁻¹ there, and the time left to grow."""
     direction = np.array(DIRECTION)
     gaps = direction[:-1] ** 2 - direction[-1] ** 2
 
@@ -280,30 +281,30 @@ def _one_neuron() -> tuple[float, float, float]:
         return float(last[0]) - SEEN
 
     seen.terminal = True  # type: ignore[attr-defined]  # how SciPy is told to stop
-    clock = PART * _growth_time(direction)
-    stop, settings = clock / SMALL**2, {"method": "DOP853", "rtol": 1e-11, "atol": 1e-18}
+    xi = PART * _activation_time(direction)
+    stop, settings = xi / SMALL**2, {"method": "DOP853", "rtol": 1e-11, "atol": 1e-18}
     before = solve_ivp(velocity, (0.0, stop), [SMALL * direction[-1]], **settings)
     after = solve_ivp(velocity, (0.0, 100 * stop), before.y[:, -1], events=seen, **settings)
 
     def over(z: float) -> float:
-        return float(quad(_integrand, direction[-1], z, args=(gaps,))[0]) - clock
+        return float(quad(_integrand, direction[-1], z, args=(gaps,))[0]) - xi
 
     inverse = float(brentq(over, direction[-1], 100.0, xtol=1e-12))
     return float(before.y[0, -1]), inverse, float(after.t_events[0][0])
 
 
-def _growth_time(column: Float) -> float:
+def _activation_time(column: Float) -> float:
     """`F(+∞)` of one neuron whose last layer is the smallest, by quadrature."""
     gaps = column[:-1] ** 2 - column[-1] ** 2
     return float(quad(_integrand, column[-1], np.inf, args=(gaps,))[0])
 
 
-def _growth_times(layers: Float) -> tuple[Float, Float]:
+def _activation_times(layers: Float) -> tuple[Float, Float]:
     """`F(+∞)` and `−F(−∞)` of every neuron, as printed."""
     turned = layers * np.append(np.ones(len(layers) - 1), -1.0)[:, None]
     return (
-        np.array([_growth_time(column) for column in layers.T]),
-        np.array([_growth_time(column) for column in turned.T]),
+        np.array([_activation_time(column) for column in layers.T]),
+        np.array([_activation_time(column) for column in turned.T]),
     )
 
 

@@ -26,11 +26,12 @@ SAMPLES, FEATURES, DEPTH = 3, 6, 3
 OUT_OF_REACH = (0.5, 0.1, 1.0)
 CASES = ("inside", "boundary", "vanishing")
 # Half-way along a plateau, a coefficient that rests there is (u(0)·scale/left)³, left the part of
-# its growth time that is still to come: no less than this for these data.
+# its activation time that is still to come: no less than this for these data.
 LEFT = 0.02
 LARGEST_START = 1.5
-# A coefficient arrives 1/(Lgu) before its pole, g the pull and u what it grows to, while the pole
-# is at 1/(Lg·scale·u(0)): a part of the order of the scale, up to a few ratios of u and pulls.
+# A coefficient arrives 1/(Lgu) before its pole, g the negative gradient and u what it grows to,
+# while the pole is at 1/(Lg·scale·u(0)): a part of the order of the scale, up to a few ratios of u
+# and gradients.
 ARRIVAL = 20.0
 # Around each predicted saddle the flow is recorded this far to either side, at so many times.
 AROUND, MOMENTS = 0.02, 201
@@ -39,11 +40,13 @@ AROUND, MOMENTS = 0.02, 201
 @register
 @dataclass(frozen=True)
 class AppendixA3(Experiment):
-    """Limits inside the half-lines, on their boundary, and from vanishing scale."""
+    """Limits inside the sign constraints, on their boundary, and from vanishing scale."""
 
     paper: ClassVar[str] = "labarriere2024"
     figure: ClassVar[str] = "appendixA3"
-    title: ClassVar[str] = "θ = u³: limits inside the half-lines, on their boundary, from scale 0"
+    title: ClassVar[str] = (
+        "θ = u³: limits inside the sign constraints, on their boundary, from scale 0"
+    )
     setup: ClassVar[str] = (
         "Printed: θ = u^L, L > 2, with u of one sign, and the entropy (30), here corrected. "
         "Chosen: L = 3, 6 features, 3 samples, positive data; a target with positive solutions "
@@ -52,9 +55,9 @@ class AppendixA3(Experiment):
         "apart."
     )
     theorems: ClassVar[tuple[str, ...]] = (
-        "limitpoint.half_lines",
+        "limitpoint.sign_constrained",
         "limitpoint.boundary",
-        "limitpoint.half_lines_at_zero",
+        "limitpoint.sign_constrained_at_zero",
     )
 
     seed: int = 3
@@ -67,7 +70,7 @@ class AppendixA3(Experiment):
         return replace(self, records=100)
 
     def run(self) -> xr.Dataset:
-        """Integrate the three cases; predict their limits, clocks and saddles."""
+        """Integrate the three cases; predict their limits, mirror coordinates and saddles."""
         rng = np.random.default_rng(self.seed)
         X, truth = rng.uniform(0, 1, (SAMPLES, FEATURES)), rng.uniform(0.2, 1.0, FEATURES)
         y, u = X @ truth, rng.uniform(0.5, 1.5, FEATURES)
@@ -84,8 +87,8 @@ class AppendixA3(Experiment):
             for name, value in (
                 ("time", times),
                 ("coef", run.coefs),
-                ("clock", run.duals @ X),
-                ("predicted_clock", _entropy_gradient(run.coefs, scale * u)),
+                ("mirror", run.duals @ X),
+                ("predicted_mirror", _entropy_gradient(run.coefs, scale * u)),
                 ("predicted_limit", predict(problem).coef),
             ):
                 rows.setdefault(name, []).append(value)
@@ -98,8 +101,8 @@ class AppendixA3(Experiment):
             {
                 "time": (along[:2], np.stack(rows["time"])),
                 "coef": (along, np.stack(rows["coef"])),
-                "clock": (along, np.stack(rows["clock"])),
-                "predicted_clock": (along, np.stack(rows["predicted_clock"])),
+                "mirror": (along, np.stack(rows["mirror"])),
+                "predicted_mirror": (along, np.stack(rows["predicted_mirror"])),
                 "predicted_limit": (("case", "feature"), np.stack(rows["predicted_limit"])),
                 "predicted_at_zero": ("feature", at_zero.coef),
                 "predicted_saddle": (("saddle", "feature"), path.coefs[1:]),
@@ -122,12 +125,12 @@ class AppendixA3(Experiment):
             smallest = float(one["coef"].values.min())
             name = f"{case}: whether all coefficients stay positive"
             found.append(Check(name, float(smallest > 0), 1.0, 0.0))
-            # Relative to the clocks, which grow without bound on the boundary. There u falls to
-            # 1e-7, and is integrated to 1e-14 per step.
-            clock = one["clock"].values
-            off = np.abs(clock - one["predicted_clock"].values)[1:]
-            size = np.maximum(np.abs(clock[1:]), _largest(clock))
-            name = f"{case}: distance of ∇Q(θ(t)) from the clocks, relative"
+            # Relative to the mirror coordinates, which grow without bound on the boundary. There u
+            # falls to 1e-7, and is integrated to 1e-14 per step.
+            xi = one["mirror"].values
+            off = np.abs(xi - one["predicted_mirror"].values)[1:]
+            size = np.maximum(np.abs(xi[1:]), _largest(xi))
+            name = f"{case}: distance of ∇Q(θ(t)) from the mirror coordinates, relative"
             found.append(Check(name, float((off / size).max()), 0.0, 1e-6))
         at_rest = data["predicted_limit"].sel(case="boundary").values == 0
         found.append(
@@ -140,7 +143,7 @@ class AppendixA3(Experiment):
         )
         end = data["coef"].sel(case="vanishing").values[-1]
         off = float(np.abs(end - data["predicted_at_zero"].values).max())
-        # Dormant coefficients are of order scale³, times a constant that is 3000 for these data.
+        # Inactive coefficients are of order scale³, times a constant that is 3000 for these data.
         name = "vanishing: distance of the end from the limit at scale 0"
         found.append(Check(name, off, 0.0, self.vanishing**2))
         off = float(np.abs(data["plateau"].values - data["predicted_saddle"].values).max())
@@ -155,7 +158,11 @@ class AppendixA3(Experiment):
         """The three cases side by side, with their limits or saddles."""
         figure = new_figure((12, 4.6))
         panels = figure.subplots(1, 3)
-        titles = ("a fit inside the half-lines", "none inside: on the boundary", "vanishing scale")
+        titles = (
+            "a fit inside the sign constraints",
+            "none inside: on the boundary",
+            "vanishing scale",
+        )
         for axes, case, title in zip(panels, CASES, titles, strict=True):
             one = data.sel(case=case)
             times = one["time"].values
@@ -204,9 +211,9 @@ def _entropy_gradient(coefs: Float, start: Float) -> Float:
     return gradient
 
 
-def _largest(clock: Float) -> Float:
-    """For each coefficient, the largest clock up to each time."""
-    return np.asarray(np.maximum.accumulate(np.abs(clock), axis=0)[1:])
+def _largest(xi: Float) -> Float:
+    """For each coefficient, the largest mirror coordinate up to each time."""
+    return np.asarray(np.maximum.accumulate(np.abs(xi), axis=0)[1:])
 
 
 def _draw_saddles(axes: Axes, data: xr.Dataset) -> None:

@@ -34,7 +34,7 @@ class Figure3(Experiment):
         "Printed: loss ‖Xθ − y‖², X 10×5 and y random, 4 layers; in the first component the third "
         "layer is the smallest and changes sign. Chosen: standard normal data and layers, a seed "
         "for which that is so. The layers are integrated as they stand; the prediction for them "
-        "is the mirror map of Theorem 1 at the clocks −∫∇loss."
+        "is the mirror map of Theorem 1 at the mirror coordinates −∫∇loss."
     )
     theorems: ClassVar[tuple[str, ...]] = ("labarriere2024.theorem1",)
 
@@ -47,7 +47,7 @@ class Figure3(Experiment):
         return replace(self, records=100)
 
     def run(self) -> xr.Dataset:
-        """Integrate the layers, and predict them from their clocks."""
+        """Integrate the layers, and predict them from their mirror coordinates."""
         rng = np.random.default_rng(self.seed)
         X, y = rng.standard_normal((SAMPLES, FEATURES)), rng.standard_normal(SAMPLES)
         start = rng.standard_normal((DEPTH, FEATURES))
@@ -109,7 +109,7 @@ class Figure3(Experiment):
             name = f"$u_1^{j + 1}$" + (" (smallest at the start)" if j == smallest else "")
             axes.plot(times, nodes[:, j], color=COLOURS[j], linewidth=2.5, label=name)
             axes.plot(times, expected[:, j], "k:", linewidth=1.2)
-        axes.plot([], [], "k:", linewidth=1.2, label="mirror map at the clock")
+        axes.plot([], [], "k:", linewidth=1.2, label="mirror map at the mirror coordinate")
         axes.axhline(0, color="black", linewidth=0.8)
         axes.set(xlabel="time", ylabel="nodes of the first component")
         axes.set_xlim(0, 0.5 * times[-1])

@@ -69,7 +69,7 @@ class Figure4(Experiment):
         for factor in self.factors:
             problem = Problem(Diagonal(depth=DEPTH), Init.from_layers(factor * first), task)
             run = raw_flow(product_slopes, factor * first, task, times, stiff=True)
-            mapped = np.stack([_at_clocks(problem, dual @ X) for dual in run.duals])
+            mapped = np.stack([_at_mirror(problem, dual @ X) for dual in run.duals])
             exact = RawFlow(times, run.layers, mapped, run.duals)
             for name, value in (
                 ("excess", run.excess(task)),
@@ -114,8 +114,8 @@ class Figure4(Experiment):
             found.append(Check(name, float(sigma[i]) / due, 1.0, 1e-9))
             above = excess[i] > RESOLVED * excess[i, 0]
             exact = data["predicted_excess"].values[i]
-            # The map is good to 1e-12, relative to coefficients of order 1; the clocks are
-            # integrated to 1e-12 per step. Of the square root of the loss an absolute error.
+            # The map is good to 1e-12, relative to coefficients of order 1; the mirror coordinates
+            # are integrated to 1e-12 per step. Of the square root of the loss an absolute error.
             off = float(np.abs(np.sqrt(excess[i]) - np.sqrt(exact))[above].max())
             name = f"×{factor}: distance of √loss from that of the mirror map"
             found.append(Check(name, off, 0.0, 1e-9 * float(np.sqrt(excess[i, 0]))))
@@ -156,9 +156,9 @@ class Figure4(Experiment):
         return figure
 
 
-def _at_clocks(problem: Problem, clocks: Float) -> Float:
+def _at_mirror(problem: Problem, xi: Float) -> Float:
     """The coefficients by the mirror map of Theorem 1."""
-    layers = problem.network.layers_at(problem.init, clocks)
+    layers = problem.network.layers_at(problem.init, xi)
     assert layers is not None, "diagonal networks have a mirror map"
     return np.asarray(problem.network.coef(layers))
 

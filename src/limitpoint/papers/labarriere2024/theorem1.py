@@ -22,7 +22,7 @@ __all__ = ["Theorem1"]
 SAMPLES, FEATURES, DEPTH = 3, 6, 3
 # The limits at scale 0 and infinity are drawn this factor beyond the scales.
 EDGE = 6.0
-# The flow stops at a misfit of 1e-10 of y, times the condition of the data.
+# The flow stops at a relative residual of 1e-10 of y, times the condition of the data.
 FLOWED = 1e-8
 
 
@@ -101,7 +101,7 @@ class Theorem1(Experiment):
         )
         small, large = min(self.flows), max(self.flows)
         off = np.abs(ends[0] - data["predicted_at_zero"].values).max()
-        # Coefficients that stay dormant are of order scale³.
+        # Coefficients that stay inactive are of order scale³.
         found.append(Check("smallest scale: distance from scale 0", float(off), 0.0, small**2))
         off = np.abs(ends[-1] - data["predicted_at_infinity"].values).max()
         # The map is odd: its first correction is of second order in β/scale³, relative.

@@ -17,9 +17,9 @@ from limitpoint.plot.style import COLOURS, new_figure
 __all__ = ["Figure8"]
 
 # In a signed power of depth 2 the product w₊w₋ is conserved by the flow; GD takes away a share of
-# at most (2η|u|)² at each step, u the pull on the coefficient: in all 4η·loss(0), a first-order
-# error. Half the step is extrapolated as everywhere; this is what is left where the first-order
-# error itself vanishes in rounding.
+# at most (2η|u|)² at each step, u the negative gradient in the coefficient: in all 4η·loss(0), a
+# first-order error. Half the step is extrapolated as everywhere; this is what is left where the
+# first-order error itself vanishes in rounding.
 FLOOR = 1e-6
 # GD has ended where its loss, over that of zero coefficients, is below this: coefficients then are
 # off by some 1e-7 of themselves at most, below the floor.

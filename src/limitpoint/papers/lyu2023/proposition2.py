@@ -24,16 +24,21 @@ RECORDS = 200
 @register
 @dataclass(frozen=True)
 class Proposition2(Experiment):
-    """One sample in the plane: the flow from a circle of starts, one of which is caught at zero."""
+    """One sample in the plane.
+
+    The flow from a circle of starts, one of which is attracted by zero.
+    """
 
     paper: ClassVar[str] = "lyu2023"
     figure: ClassVar[str] = "proposition2"
-    title: ClassVar[str] = "All starts but one interpolate; the one against the solution is caught"
+    title: ClassVar[str] = (
+        "All starts but one interpolate; the one against the solution is attracted"
+    )
     setup: ClassVar[str] = (
         "Our own worked example of Proposition 2, which says that the flow always interpolates: "
         "one sample x = (1, 2), y = 1, a balanced rank-one network of depth 2, starts on a circle "
         "of radius 0.4 at angles to −X⁺y from 0 to 180 degrees on both sides; gradient flow, and "
-        "GD with learning rate 0.01 from the start that is caught."
+        "GD with learning rate 0.01 from the start on the stable manifold."
     )
     theorems: ClassVar[tuple[str, ...]] = ("lyu2023.proposition2", "lyu2023.theorem1")
 
@@ -48,7 +53,7 @@ class Proposition2(Experiment):
         return replace(self, degrees=(5, 60, 150), steps=10_000)
 
     def run(self) -> xr.Dataset:
-        """The flow from every start, its predicted limit, and GD from the caught one."""
+        """The flow from every start, its predicted limit, and GD from the one on the manifold."""
         task = lp.Regression([[1.0, 2.0]], [1.0])
         least = np.linalg.pinv(task.X) @ task.y
         network = lp.RankOne(depth=self.depth, width=1)
@@ -59,20 +64,20 @@ class Proposition2(Experiment):
             end = float(lp.flow(problem).times[-1])
             paths.append(lp.flow(problem, times=np.linspace(0, end, RECORDS)).coefs)
             limits.append(lp.predict(problem).coef)
-        caught = self._problem(network, task, -least)
-        limit = lp.predict(caught)
-        run = lp.train(caught, lp.GD(self.learning_rate), self.steps, record=400)
+        on_manifold = self._problem(network, task, -least)
+        limit = lp.predict(on_manifold)
+        run = lp.train(on_manifold, lp.GD(self.learning_rate), self.steps, record=400)
         # On the line v = −‖v₁‖ along x the flow is v' = −v^{2(L−1)} ‖x‖(y + ‖x‖v^{2L−1}).
         speed = float(np.linalg.norm(task.X) * task.y[0])
         return xr.Dataset(
             {
                 "path": (("start", "record", "feature"), np.stack(paths)),
                 "predicted_limit": (("start", "feature"), np.stack(limits)),
-                "caught": (("time", "feature"), run.coefs),
-                "caught_loss": ("time", run.losses),
-                "caught_limit": ("feature", limit.coef),
-                "caught_status": ((), str(limit.status.name)),
-                "predicted_caught_speed": ((), (2 * self.depth - 3) * speed),
+                "on_manifold": (("time", "feature"), run.coefs),
+                "on_manifold_loss": ("time", run.losses),
+                "on_manifold_limit": ("feature", limit.coef),
+                "on_manifold_status": ((), str(limit.status.name)),
+                "predicted_on_manifold_speed": ((), (2 * self.depth - 3) * speed),
                 "least": ("feature", least),
                 "X": ("feature", task.X[0]),
                 "y": ((), float(task.y[0])),
@@ -87,16 +92,16 @@ class Proposition2(Experiment):
     def checks(self, data: xr.Dataset) -> list[Check]:
         """All but one end at their limits; the one approaches 0 at the rate of its saddle."""
         ends, limits = data["path"].values[:, -1], data["predicted_limit"].values
-        misfits = limits @ data["X"].values - float(data["y"])
-        norms, times = np.linalg.norm(data["caught"].values, axis=-1), data["time"].values
+        relative_residuals = limits @ data["X"].values - float(data["y"])
+        norms, times = np.linalg.norm(data["on_manifold"].values, axis=-1), data["time"].values
         # ‖v₁‖^{−(2L−3)} grows linearly as ‖v₁‖ = ‖θ‖^{1/(2L−1)} vanishes.
         length = norms ** (-(2 * self.depth - 3) / (2 * self.depth - 1))
         late = np.searchsorted(times, 0.5 * times[-1])
         slope = (length[-1] - length[late]) / (times[-1] - times[late])
-        speed = float(data["predicted_caught_speed"])
+        speed = float(data["predicted_on_manifold_speed"])
         # GD takes η·speed·v more of each step, v the length at half of the time.
         step = self.learning_rate * speed / length[late]
-        beginning, now = data["caught_loss"].values[[0, -1]]
+        beginning, now = data["on_manifold_loss"].values[[0, -1]]
         return [
             Check(
                 "ends of the flow off the predicted limits, relative, largest",
@@ -104,33 +109,44 @@ class Proposition2(Experiment):
                 0,
                 FLOW,
             ),
-            Check("misfit of these limits, largest", float(np.abs(misfits).max()), 0, 1e-12),
             Check(
-                "the caught start: 1 if predicted to end at the saddle, at zero",
+                "relative residual of these limits, largest",
+                float(np.abs(relative_residuals).max()),
+                0,
+                1e-12,
+            ),
+            Check(
+                "the start on the stable manifold: 1 if predicted to end at the saddle, at zero",
                 int(
-                    str(data["caught_status"].values) == "SADDLE" and not data["caught_limit"].any()
+                    str(data["on_manifold_status"].values) == "SADDLE"
+                    and not data["on_manifold_limit"].any()
                 ),
                 1,
                 0,
             ),
             Check(
-                "the caught start: speed of ‖v₁‖^{−(2L−3)} over its prediction",
+                "the start on the stable manifold: speed of ‖v₁‖^{−(2L−3)} over its prediction",
                 float(slope / speed),
                 1,
                 2 * step,
             ),
             Check(
-                "the caught start: loss at the end over ½y² (printed: 0)",
+                "the start on the stable manifold: loss at the end over ½y² (printed: 0)",
                 float(now / (0.5 * float(data["y"]) ** 2)),
                 1,
                 # Linear in what is left of θ, ‖x‖·‖θ‖/y.
                 3 * float(np.linalg.norm(data["X"].values) * norms[-1] / float(data["y"])),
             ),
-            Check("the caught start: 1 if its loss has fallen", int(now < beginning), 1, 0),
+            Check(
+                "the start on the stable manifold: 1 if its loss has fallen",
+                int(now < beginning),
+                1,
+                0,
+            ),
         ]
 
     def plot(self, data: xr.Dataset) -> Figure:
-        """The plane of coefficients with the line of solutions, and the caught start over time."""
+        """The plane of coefficients with the line of solutions, and that start over time."""
         figure = new_figure((11.0, 4.9))
         left, right = figure.subplots(1, 2)
         paths, limits = data["path"].values, data["predicted_limit"].values
@@ -138,7 +154,12 @@ class Proposition2(Experiment):
             left.plot(*path.T, color=COLOURS[0], linewidth=1)
         left.plot([], [], color=COLOURS[0], label="gradient flow")
         left.plot(*limits.T, "o", color=COLOURS[2], mfc="white", label="predicted limit")
-        left.plot(*data["caught"].values.T, color=COLOURS[1], lw=2.5, label="the caught start")
+        left.plot(
+            *data["on_manifold"].values.T,
+            color=COLOURS[1],
+            lw=2.5,
+            label="the start on the stable manifold",
+        )
         left.plot(0, 0, "X", color=COLOURS[1], ms=9, label="saddle at zero")
         x, least = data["X"].values, data["least"].values
         along = np.array([-x[1], x[0]]) / np.linalg.norm(x)
@@ -148,9 +169,14 @@ class Proposition2(Experiment):
         left.set_aspect("equal")
         left.set(xlabel=r"$\theta_1$", ylabel=r"$\theta_2$")
         left.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
-        times, norms = data["time"].values[1:], np.linalg.norm(data["caught"].values, axis=-1)[1:]
-        length = (float(data["predicted_caught_speed"]) * times) ** (-1 / (2 * self.depth - 3))
-        right.loglog(times, norms, color=COLOURS[1], label="GD from the caught start")
+        times, norms = (
+            data["time"].values[1:],
+            np.linalg.norm(data["on_manifold"].values, axis=-1)[1:],
+        )
+        length = (float(data["predicted_on_manifold_speed"]) * times) ** (-1 / (2 * self.depth - 3))
+        right.loglog(
+            times, norms, color=COLOURS[1], label="GD from the start on the stable manifold"
+        )
         right.loglog(
             times[times > 1], length[times > 1] ** (2 * self.depth - 1), "k--", label="predicted"
         )

@@ -116,8 +116,8 @@ class SGDModel(Diffusion):
     def gradient_drift(self, coef: Any) -> Any:
         """`loss_factor · ξ² H Xᵀ(y − Xβ)`: the flow of a balanced network."""
         task = self.problem.regression
-        pull = task.loss_factor * (task.X.T @ task.residual(coef))
-        return self._multiplied(coef, pull)
+        neg_grad = task.loss_factor * (task.X.T @ task.residual(coef))
+        return self._multiplied(coef, neg_grad)
 
     def ito_drift(self, coef: Any, exponent: float | None = None) -> Any:
         """What noise adds to the mean of β (Lemma 3).

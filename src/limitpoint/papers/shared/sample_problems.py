@@ -34,7 +34,7 @@ def sample_problems() -> tuple[Problem, ...]:
     odd = FullyConnected((2, 2))
     two_layer = TwoLayer(width=4)
     even = Convolutional((2, 2))
-    caught = Init.balanced(dense, point, 1.0, direction=[-1.0, -2.0])
+    on_manifold = Init.balanced(dense, point, 1.0, direction=[-1.0, -2.0])
     return (
         *(
             _random(Diagonal(depth), data, scale)
@@ -55,7 +55,7 @@ def sample_problems() -> tuple[Problem, ...]:
             Problem(rank_one, Init.perturbed(rank_one, data, s, imbalance=1.0), data)
             for s in (0.0, 1.0)
         ),
-        Problem(dense, caught, point),
+        Problem(dense, on_manifold, point),
         Problem(odd, Init.one_neuron(odd, data, 1.0), data),
         *(
             Problem(two_layer, Init.orthogonal(two_layer, task, gamma=gamma), task)

@@ -266,11 +266,12 @@ def _against_theory(
 
 def _mirror_flow(task: Regression, run: Trajectory, gamma: float) -> tuple[Float, Float, float]:
     """`∇Ψ(D) = ½ asinh(D/γ)` at every second time, `−∫∇_D loss dt`, and the latter's error."""
-    pull = -task.loss_factor * task.X.T @ (task.X @ run.coefs - task.y)
+    neg_grad = -task.loss_factor * task.X.T @ (task.X @ run.coefs - task.y)
     left, values, right = np.linalg.svd(run.coefs, full_matrices=False)
-    slopes = np.einsum("tij,tik,tjk->tj", left, pull, right)
-    # β(0) = 0 has no singular vectors of its own: they are those of its first move, the pull's.
-    slopes[0] = np.linalg.svd(pull[0], compute_uv=False)
+    slopes = np.einsum("tij,tik,tjk->tj", left, neg_grad, right)
+    # β(0) = 0 has no singular vectors of its own: they are those of its first move, the negative
+    # gradient's.
+    slopes[0] = np.linalg.svd(neg_grad[0], compute_uv=False)
     predicted, error = integral(slopes, run.times)
     return spectral_gradient(values[::2], gamma=gamma), predicted, error
 

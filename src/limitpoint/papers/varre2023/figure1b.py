@@ -1,6 +1,7 @@
 """Figure 1b: scalar regression by gradient descent, with and without noise on the labels.
 
-Notation: X orthogonal, `β = Wa`, g the pull on β in a step, η the rate, `s² = ηδ²` of the noise.
+Notation: X orthogonal, `β = Wa`, g the negative gradient in β in a step, η the rate, `s² = ηδ²` of
+the noise.
 
 All of descent happens along one line: β stays a multiple of the truth, W moves by a matrix of rank
 one whose right vector is that of a. With σ and |a| along it, a step makes `(σ, |a|)` of
@@ -140,10 +141,10 @@ class Figure1b(Experiment):
 
     def _mirror_flow(self, task: Regression, run: Trajectory) -> tuple[Float, Float, float]:
         """`∇ψ(β)` at every second time, `−∫√w ∇loss dt`, and the latter's error."""
-        pull = (task.y - run.coefs @ task.X.T) @ task.X
+        neg_grad = (task.y - run.coefs @ task.X.T) @ task.X
         norms = np.linalg.norm(run.coefs, axis=1)
         warp = np.sqrt(np.hypot(norms, self.gamma) + self.gamma)
-        predicted, error = integral(warp[:, None] * pull, run.times)
+        predicted, error = integral(warp[:, None] * neg_grad, run.times)
         dual = np.array([coef_gradient(coef, gamma=self.gamma) for coef in run.coefs[::2]])
         return dual, predicted, error
 
@@ -170,8 +171,8 @@ class Figure1b(Experiment):
         that of the second.
         """
         task = problem.regression
-        pulls = np.sum(((task.y - run.coefs @ task.X.T) @ task.X) ** 2, axis=1)
-        logs = self.record_every * np.log1p(-(self.learning_rate**2) * pulls)
+        neg_grads = np.sum(((task.y - run.coefs @ task.X.T) @ task.X) ** 2, axis=1)
+        logs = self.record_every * np.log1p(-(self.learning_rate**2) * neg_grads)
         return np.exp([logs[:-1].sum(), logs[1:].sum()])
 
     def _law(self) -> LabelNoiseLaw:
@@ -253,7 +254,8 @@ class Figure1b(Experiment):
         ends, predicted = data["noisy_ends"].values, data["predicted_noisy"].values
         # The squares of the noise fluctuate by √2 of their mean: T steps move σ² by
         # √(2T)·ηs², relative, and σ by half that. And the residual, which is not noise, makes up a
-        # part ηh/2 of the pull in a direction of curvature h: the law has that to first order.
+        # part ηh/2 of the negative gradient in a direction of curvature h: the law has that to
+        # first order.
         spread = 0.5 * np.sqrt(2 * self.steps) * (self.learning_rate * self.delta) ** 2
         residual = self.learning_rate * float(data["curvature"]) / 2
         found = [

@@ -38,7 +38,7 @@ class Figure2(Experiment):
         "is one for which the paper's claim holds: of the first 30 seeds of the data, 21 leave a "
         "third value above 0.01 at this scale, up to 0.5. Predicted, by an argument of ours: from "
         "a small start the student ends where two neurons end that start along the two directions "
-        "of strongest pull."
+        "of steepest descent."
     )
 
     samples: int = 10

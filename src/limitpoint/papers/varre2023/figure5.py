@@ -28,7 +28,7 @@ class Figure5(Experiment):
     setup: ClassVar[str] = (
         "Printed: the teacher and student of Figure 2 at a small scale. Chosen: scale 1e-5, seeds, "
         "gradient descent with small steps. Predicted, by an argument of ours: the saddle after "
-        "phase 1 is where one neuron ends that starts along the direction of strongest pull."
+        "phase 1 is where one neuron ends that starts along the direction of steepest descent."
     )
 
     samples: int = 10

@@ -1,7 +1,7 @@
 """What label noise does to the hidden layer in scalar regression on orthogonal data (Figure 1b).
 
-Notation: `β = Wa`, d features, g the pull on β in a step, η the rate, δ the noise, `s² = ηδ²`,
-`C = WᵀW − aaᵀ`, `H = WWᵀ + |a|²I` the curvature.
+Notation: `β = Wa`, d features, g the negative gradient in β in a step, η the rate, δ the noise, `s²
+= ηδ²`, `C = WᵀW − aaᵀ`, `H = WWᵀ + |a|²I` the curvature.
 
 Ours, and right to first order in η. A step adds `ηgaᵀ` to W and `ηWᵀg` to a, and hence
 `η²(|g|²aaᵀ − WᵀggᵀW)` to C. Where β has come to rest about its end, the residual is what the steps
@@ -60,7 +60,7 @@ class LabelNoiseLaw:
         """Singular values of W at the end of many runs, and their paths of a, in plain NumPy.
 
         In the coordinates of W(0)'s rows W is d×d and starts at √(2γ) times the identity; on
-        orthogonal data noise on the labels is isotropic noise on the pull.
+        orthogonal data noise on the labels is isotropic noise on the negative gradient.
         """
         rng, features = np.random.default_rng(seed), len(truth)
         W = np.tile(np.sqrt(2 * self.gamma) * np.eye(features), (runs, 1, 1))
@@ -68,10 +68,10 @@ class LabelNoiseLaw:
         paths = [a.copy()]
         for step in range(1, steps + 1):
             noise = self.delta * rng.standard_normal(a.shape)
-            pull = truth - np.einsum("kij,kj->ki", W, a) + noise
-            pulled = np.einsum("kij,ki->kj", W, pull)
-            W += self.learning_rate * pull[:, :, None] * a[:, None, :]
-            a += self.learning_rate * pulled
+            neg_grad = truth - np.einsum("kij,kj->ki", W, a) + noise
+            driven = np.einsum("kij,ki->kj", W, neg_grad)
+            W += self.learning_rate * neg_grad[:, :, None] * a[:, None, :]
+            a += self.learning_rate * driven
             if step % self.record_every == 0:
                 paths.append(a.copy())
         return np.linalg.svd(W, compute_uv=False), np.stack(paths, axis=1)

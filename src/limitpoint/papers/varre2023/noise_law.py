@@ -53,9 +53,9 @@ def noise_paths(
     for record in range(1, records + 1):
         for _ in range(each):
             kick = np.sqrt(step) * rng.standard_normal((2, paths))
-            pulled = now[0] * kick[0] + now[1] * kick[1]
+            driven = now[0] * kick[0] + now[1] * kick[1]
             now += kick[:, None] * second
-            second += pulled
+            second += driven
         W[record], a[record] = now, second
     return np.linspace(0.0, t_end, records + 1), W, a
 

@@ -56,15 +56,15 @@ def aligned_direction(task: Regression, sign: float) -> tuple[Float, float]:
     slope = ((w @ X.T > 0) * labels) @ X
     length = np.linalg.norm(slope, axis=1, keepdims=True)
     both = np.concatenate([w, np.divide(slope, length, out=w.copy(), where=length > 0)])
-    pulls = np.maximum(both @ X.T, 0.0) @ labels
-    best = int(np.argmax(pulls))
-    return both[best], float(pulls[best])
+    neg_grads = np.maximum(both @ X.T, 0.0) @ labels
+    best = int(np.argmax(neg_grads))
+    return both[best], float(neg_grads[best])
 
 
 def few_neurons(task: Regression, count: int, rate: float, steps: int) -> tuple[Float, float]:
     """Singular values of the hidden layer, and the loss, where `count` aligned neurons end.
 
-    One: the sign that is pulled more. Two: both signs.
+    One: the sign that is driven more. Two: both signs.
     """
     found = [(sign, *aligned_direction(task, sign)) for sign in (1.0, -1.0)]
     chosen = sorted(found, key=lambda one: -one[2])[:count]

@@ -46,8 +46,8 @@ NETWORKS = {
 # Exponents are measured from here on; with the next term, from here.
 FROM = 5e3
 FROM_NEXT = 1e3
-# Beyond this margin the weights, exponentials of margins, are known to fewer digits than the pull
-# is off.
+# Beyond this margin the weights, exponentials of margins, are known to fewer digits than the
+# negative gradient is off.
 RESOLVED = 2e5
 SETS = ("yun2021.corollary2_deep", "yun2021.corollary3_deep", "yun2021.theorem2_deep")
 
@@ -64,7 +64,7 @@ class ClassificationDeep(Experiment):
         "A worked example of Theorems 1 and 2 and Corollaries 2 and 3 with three layers: the "
         "samples of `classification_directions`, random starts of scale 0.3. For three layers the "
         "theorems name a set of stationary points. Shown along the flow in normalised time: how "
-        "far the layers are from singular vectors of the data tensor (8), how far the pull is "
+        "far the layers are from singular vectors of the data tensor (8), how far −∇ is "
         "from the stationarity condition (b) of D.1.2, and the distance from the vertex that is "
         "predicted from the flow at margin 1e4: the coordinates and support vectors that are "
         "active there, all margins equal."
@@ -270,11 +270,12 @@ def vertex(problem: Problem, direction: Float, near: float) -> Float:
 def spread(problem: Problem, coef: Float, margins: Float, point: Float) -> float:
     """How far `Re(u_j ρ̄_j)/|ρ_j|^{2/L}` differs among the active coordinates, relative.
 
-    u is the pull in the network's space, `[S Xᵀ(y⊙weights)]_j`, which in the basis of T_g is
-    `T_g^{−T}` of the pull on β; condition (b) has it in proportion to `|ρ_j|^{2/L−1}`.
+    u is the negative gradient in the network's space, `[S Xᵀ(y⊙weights)]_j`, which in the basis of
+    T_g is `T_g^{−T}` of the negative gradient in β; condition (b) has it in proportion to
+    `|ρ_j|^{2/L−1}`.
     """
     task: Classification = problem.classification
-    pull = task.signed.T @ task.weights(margins)
+    neg_grad = task.signed.T @ task.weights(margins)
     groups = groups_of(problem)
     sizes = np.array([np.linalg.norm(group @ point) for group in groups])
     inverse = np.linalg.pinv(np.concatenate(groups))
@@ -283,9 +284,10 @@ def spread(problem: Problem, coef: Float, margins: Float, point: Float) -> float
     for g, group in enumerate(groups):
         if sizes[g] > 1e-6 * sizes.max():
             part = group @ coef
-            dual = pull @ inverse[:, rows[g] : rows[g + 1]]
+            dual = neg_grad @ inverse[:, rows[g] : rows[g + 1]]
             size = float(np.linalg.norm(part))
-            # Frequencies but 0 stand for two equal ones, as the pull's inverse transform has it.
+            # Frequencies but 0 stand for two equal ones, as the negative gradient's inverse
+            # transform has it.
             count = 2.0 if isinstance(problem.network, Convolutional) and g > 0 else 1.0
             shares.append(float(dual @ part) / size**POWER / count)
     return float(np.ptp(shares) / np.mean(shares))

@@ -102,7 +102,7 @@ class DenseVanishing(Experiment):
             # Relative corrections are powers of α^{2/L} at least.
             tolerance = float(scales[-2] ** (2 / depth))
             found.append(Check(f"depth {depth}: power of α", float(slope), due, tolerance))
-            # The flow stops at a misfit of 1e-10.
+            # The flow stops at a relative residual of 1e-10.
             found.append(Check(f"depth {depth}: law of the null space", float(off[d]), 0.0, 1e-8))
             end = data["predicted_limit"].values[d] - data["pseudo_inverse"].values
             found.append(Check(f"depth {depth}: limit is X⁺y", float(np.abs(end).max()), 0, 1e-12))

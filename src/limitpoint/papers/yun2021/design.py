@@ -124,7 +124,7 @@ class Design(Experiment):
             coef, designed = data["coef"].values[c], data["predicted_designed"].values[c]
             sparse, T = data["sparse"].values[c], data["transform"].values[c]
             printed = data["predicted_printed"].values[c]
-            # The flow stops at a misfit of 1e-10.
+            # The flow stops at a relative residual of 1e-10.
             off = float(np.abs(coef - designed).max())
             found.append(Check(f"{case}: flow to the limit", off, 0.0, 1e-7))
             off = float(np.abs(coef - sparse).max())

@@ -38,7 +38,7 @@ PRINTED = {
     "convolutional": "yun2021.corollary6",
     "matrix product": "yun2021.corollary7",
 }
-GENERIC = dict.fromkeys(PRINTED, "limitpoint.diagonal_form") | {
+GENERIC = dict.fromkeys(PRINTED, "limitpoint.diagonalisable") | {
     "diagonal": "labarriere2024.theorem1"
 }
 NAMES = tuple(PRINTED)
@@ -61,11 +61,11 @@ Starts = tuple[Iterable[Float], Iterable[Float]]
 @register
 @dataclass(frozen=True)
 class GenericDirections(Experiment):
-    """Four networks of three layers that are diagonal ones in disguise."""
+    """Four networks of three layers that reduce to diagonal ones."""
 
     paper: ClassVar[str] = "yun2021"
     figure: ClassVar[str] = "generic_directions"
-    title: ClassVar[str] = "Networks that are diagonal in disguise, from any direction"
+    title: ClassVar[str] = "Networks that are diagonalisable, from any direction"
     setup: ClassVar[str] = (
         "A worked example of Theorem 5 and Corollaries 5 to 7 with three layers: an orthogonally "
         "decomposable tensor (S 5×5 and U_l 7×5 random), a diagonal network of 6 features, a "
@@ -74,7 +74,7 @@ class GenericDirections(Experiment):
         "paper) from random layers that the diagonal form allows. The layers themselves are "
         "integrated; the prediction knows nothing of that."
     )
-    theorems: ClassVar[tuple[str, ...]] = (*PRINTED.values(), "limitpoint.diagonal_form")
+    theorems: ClassVar[tuple[str, ...]] = (*PRINTED.values(), "limitpoint.diagonalisable")
 
     alpha: float = 0.5
     seed: int = 3
@@ -121,7 +121,7 @@ class GenericDirections(Experiment):
         """Ends, the printed formula, both ends of Remark 4, and the bound on the loss."""
         off = np.abs(data["end"].values - data["predicted_limit"].values).max(axis=-1)
         found = [
-            # The flow stops at a misfit of 1e-10, integrated to 1e-10 per step.
+            # The flow stops at a relative residual of 1e-10, integrated to 1e-10 per step.
             Check(f"{name}, {start} start: flow to the limit", float(off[n, k]), 0.0, 1e-7)
             for n, name in enumerate(NAMES)
             for k, start in enumerate(STARTS)
@@ -225,7 +225,7 @@ def printed_products(data: Float, y: Float, eta: Float, alpha: float) -> Float:
         tangent = np.tan(size * (data.T @ nu))
         return np.asarray(size**3 * tangent * (1 + tangent**2))
 
-    # From no data on, so that no clock passes a pole of h₃ at ±π/2.
+    # From no data on, so that no mirror coordinate passes a pole of h₃ at ±π/2.
     nu = np.zeros(len(y))
     for share in np.linspace(0.05, 1.0, 20):
         nu = root(lambda z, part=share: data @ products(z) - part * y, nu, tol=1e-14).x

@@ -106,8 +106,8 @@ class OneSampleRegression(Experiment):
         for c, case in enumerate(THEOREMS):
             for name in ("layer_1", "layer_2", "coef"):
                 off = data[name].values[c] - data[f"predicted_{name}"].values[c]
-                # The flow stops at a misfit of 1e-10, integrated to 1e-10 per step and through
-                # a growth by 1e6 at most.
+                # The flow stops at a relative residual of 1e-10, integrated to 1e-10 per step and
+                # through a growth by 1e6 at most.
                 worst = float(np.abs(off).max())
                 found.append(Check(f"{case}: {name.replace('_', ' ')}", worst, 0.0, 1e-7))
             top = data["predicted_top"].values

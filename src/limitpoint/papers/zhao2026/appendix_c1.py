@@ -1,4 +1,7 @@
-"""Appendix C.1: Algorithm 1 by hand on the data (7), against the clocks of the exact flow."""
+"""Appendix C.1.
+
+Algorithm 1 by hand on the data (7), against the mirror coordinates of the exact flow.
+"""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -18,25 +21,25 @@ from limitpoint.theory import saddles
 
 __all__ = ["AppendixC1"]
 
-# Algorithm 1 with growth times ½ (printed: 1, which doubles s and δ and changes nothing else).
+# Algorithm 1 with activation times ½ (printed: 1, which doubles s and δ and changes nothing else).
 PRINTED_SADDLES = ((0.8, 0, 0, 0), (0, 0, 1.4, 0), (0, 0, 10 / 7, -10 / 49))
-HALF_CLOCKS = ((0.5, 0.25, 0.35, 0), (0.5, -0.2, 0.5, -0.42), (45 / 98, -15 / 49, 0.5, -0.5))
+HALF_COORDINATES = ((0.5, 0.25, 0.35, 0), (0.5, -0.2, 0.5, -0.42), (45 / 98, -15 / 49, 0.5, -0.5))
 HALF_WAITS = (0.5, 1.5, 40 / 49)
 
 
 @register
 @dataclass(frozen=True)
 class AppendixC1(Experiment):
-    """The worked example, with the growth times corrected to ½."""
+    """The worked example, with the activation times corrected to ½."""
 
     paper: ClassVar[str] = "zhao2026"
     figure: ClassVar[str] = "appendixC1"
-    title: ClassVar[str] = "Algorithm 1 step by step, and the clocks of the flow"
+    title: ClassVar[str] = "Algorithm 1 step by step, and the mirror coordinates of the flow"
     setup: ClassVar[str] = (
         "Printed: the model and data of Figure 1, with Algorithm 1 carried out by hand. Corrected: "
-        "the growth times are ½, not 1. Chosen: exact flows from two scales, 10^-434 and 10^-869; "
+        "activation times are ½, not 1. Chosen: exact flows from two scales, 10^-434 and 10^-869; "
         "activations are late by a time that does not depend on the scale, so that the difference "
-        "of the two, over that of log(1/scale), is the clock of the limit."
+        "of the two, over that of log(1/scale), is the mirror coordinate of the limit."
     )
     theorems: ClassVar[tuple[str, ...]] = ("zhao2026.corollary4.6",)
 
@@ -49,16 +52,16 @@ class AppendixC1(Experiment):
 
     def run(self) -> xr.Dataset:
         """Flow from both scales, and run Algorithm 1."""
-        times, clocks, plateaus = [], [], []
+        times, xi, plateaus = [], [], []
         for factor in (1.0, 2.0):
             problem = figure1_problem(factor * self.log_scale, self.seed)
             path, run = saddles(problem), flow(problem)
             activated, _ = activations(run, path)
             assert run.duals is not None, "the flow in sample space has duals"
-            # Linear between records: at rest, clocks are.
+            # Linear between records: at rest, mirror coordinates are.
             duals = np.stack([np.interp(activated, run.times, one) for one in run.duals.T], axis=1)
             times.append(activated)
-            clocks.append(duals @ problem.task.X)
+            xi.append(duals @ problem.task.X)
             ends = np.append(activated[1:], run.times[-1])
             late = activated + 0.85 * (ends - activated)
             plateaus.append(
@@ -70,10 +73,10 @@ class AppendixC1(Experiment):
         return xr.Dataset(
             {
                 "time": ("saddle", (times[1] - times[0]) / unit),
-                "clock": (along, (clocks[1] - clocks[0]) / unit),
+                "mirror": (along, (xi[1] - xi[0]) / unit),
                 "plateau": (along, plateaus[1]),
                 "predicted_time": ("saddle", path.times[1:]),
-                "predicted_clock": (along, path.duals[1:]),
+                "predicted_mirror": (along, path.mirrors[1:]),
                 "predicted_saddle": (along, path.coefs[1:]),
                 "predicted_wait": (along, waits),
             },
@@ -84,23 +87,26 @@ class AppendixC1(Experiment):
         )
 
     def checks(self, data: xr.Dataset) -> list[Check]:
-        """Times, clocks and values of the flow; Algorithm 1 against the printed fractions."""
+        """Times, mirror coordinates and values of the flow.
+
+        Algorithm 1 against the printed fractions.
+        """
         found = []
         # Activations are read off between records about one unit of time apart, over the unit.
         tolerance = 1.0 / -self.log_scale
         for p in range(3):
             one = data.isel(saddle=p)
-            off = float(np.abs(one["clock"].values - one["predicted_clock"].values).max())
+            off = float(np.abs(one["mirror"].values - one["predicted_mirror"].values).max())
             time, due = float(one["time"]), float(one["predicted_time"])
             value = float(np.abs(one["plateau"].values - one["predicted_saddle"].values).max())
             found += [
                 Check(f"time of saddle {p + 1}", time, due, tolerance),
-                Check(f"distance of the clocks at saddle {p + 1}", off, 0.0, tolerance),
+                Check(f"distance of the mirror coordinates at saddle {p + 1}", off, 0.0, tolerance),
                 Check(f"distance of plateau {p + 1}", value, 0.0, 1e-6),
             ]
         for name, exact in (
             ("saddle", np.array(PRINTED_SADDLES)),
-            ("clock", np.array(HALF_CLOCKS)),
+            ("mirror", np.array(HALF_COORDINATES)),
         ):
             off = float(np.abs(data[f"predicted_{name}"].values - exact).max())
             found.append(Check(f"Algorithm 1 against the fractions: {name}s", off, 0.0, 1e-12))
@@ -110,20 +116,20 @@ class AppendixC1(Experiment):
         return found
 
     def plot(self, data: xr.Dataset) -> Figure:
-        """Clocks along time between their walls, and the waiting times at every step."""
+        """ξ along time between their walls, and the waiting times at every step."""
         figure = new_figure((10, 4.8))
-        clocks, *bars = figure.subplots(1, 4, width_ratios=(3, 1, 1, 1))
+        xi, *bars = figure.subplots(1, 4, width_ratios=(3, 1, 1, 1))
         times = np.append(0.0, data["predicted_time"].values)
         for i in range(4):
-            line = np.append(0.0, data["predicted_clock"].values[:, i])
-            clocks.plot(times, line, color=COLOURS[i], label=f"$s_{i + 1}$")
-            clocks.plot(data["time"].values, data["clock"].values[:, i], "o", color=COLOURS[i])
-        for wall in (-0.5, 0.5):
-            clocks.axhline(wall, color="0.5", linestyle="--", linewidth=1)
-        clocks.plot([], [], "ko", linestyle="", label="flow")
-        clocks.plot([], [], color="0.5", linestyle="--", linewidth=1, label="±t = ±½")
-        clocks.set(xlabel="time / log(1/scale)", ylabel="clock / log(1/scale)")
-        clocks.set_title("clocks: lines Algorithm 1")
+            line = np.append(0.0, data["predicted_mirror"].values[:, i])
+            xi.plot(times, line, color=COLOURS[i], label=f"$s_{i + 1}$")
+            xi.plot(data["time"].values, data["mirror"].values[:, i], "o", color=COLOURS[i])
+        for threshold in (-0.5, 0.5):
+            xi.axhline(threshold, color="0.5", linestyle="--", linewidth=1)
+        xi.plot([], [], "ko", linestyle="", label="flow")
+        xi.plot([], [], color="0.5", linestyle="--", linewidth=1, label="±t = ±½")
+        xi.set(xlabel="time / log(1/scale)", ylabel="mirror coordinate / log(1/scale)")
+        xi.set_title("mirror coordinates: lines Algorithm 1")
         for p, axes in enumerate(bars):
             waits = data["predicted_wait"].values[p]
             shown = np.flatnonzero(np.isfinite(waits))
@@ -138,7 +144,7 @@ class AppendixC1(Experiment):
             axes.set_xticks(np.arange(1, 5))
             axes.set(title=f"$\\delta$ at $p = {p + 1}$", xlabel="neuron")
             axes.set_xlim(0.4, 4.6)
-        handles, _ = clocks.get_legend_handles_labels()
+        handles, _ = xi.get_legend_handles_labels()
         handles.append(Patch(color=COLOURS[1], label="shortest δ"))
         handles.append(
             Line2D([], [], marker="D", color="black", linestyle="", markersize=5, label="flow, δ")

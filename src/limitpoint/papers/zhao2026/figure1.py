@@ -21,14 +21,14 @@ from limitpoint.theory import SaddlePath, predict, saddles
 __all__ = ["Figure1"]
 
 # The dashed lines stand late on a plateau, after this part of the time between two activations:
-# what leaves has decayed and what wakes next is not yet seen.
+# what leaves has decayed and what activates next is not yet seen.
 LATE = 0.85
 # To be timed, flows are recorded so often, until so many times their last saddle.
 FINELY, AFTER = 2000, 1.2
 # Between records coefficients are taken to grow evenly in logarithms: the time between two, of that
 # to the first saddle, which is a seventh of all.
 OFF = 7 / FINELY
-# The flow follows its clocks to 1e-10 per step, over some hundred steps.
+# The flow follows its mirror coordinates to 1e-10 per step, over some hundred steps.
 FLOW_TOLERANCE = 1e-8
 
 
@@ -47,7 +47,7 @@ class Figure1(Experiment):
         "coordinates of k₁ and k₂, in which float64 does what the paper needs 200 digits for. "
         "Beyond the paper: the exact flow from the same start."
     )
-    theorems: ClassVar[tuple[str, ...]] = ("zhao2026.corollary4.6", "limitpoint.own_clocks")
+    theorems: ClassVar[tuple[str, ...]] = ("zhao2026.corollary4.6", "limitpoint.separable")
 
     log10_scale: float = -60.0
     learning_rate: float = 0.1

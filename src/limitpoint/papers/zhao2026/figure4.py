@@ -101,7 +101,7 @@ class Figure4(Experiment):
         # And by up to the time between two records, over which growth is not even in logarithms.
         off = OFF / self.learning_rate + float(data["epoch"][1] - data["epoch"][0])
         return [
-            # Printed: "precisely". At this scale dormant coefficients are of order scale³.
+            # Printed: "precisely". At this scale inactive coefficients are of order scale³.
             Check("distance of the end from minimum ℓ1", float(np.abs(end - l1).max()), 0.0, 1e-6),
             Check(
                 "distance of the end from the limit at this scale",

@@ -127,17 +127,17 @@ class _Emergence(Experiment):
         lasted = np.diff(data["activation"].values, prepend=0.0)
         for stage, (wait, winner) in enumerate(zip(lasted, winners, strict=True)):
             due = float(data["predicted_wait"].values[stage, round(winner) - 1])
-            name = f"epochs of stage {stage + 1}, over the predicted growth time of its winner"
+            name = f"epochs of stage {stage + 1}, over the predicted activation time of its winner"
             allowed = off / due
             found.append(Check(name, float(wait) / due, 1.0, allowed))
         off = np.abs(data["plateau"].values - data["predicted_saddle"].values).max(axis=1)
         for stage, distance in enumerate(off, start=1):
-            # Dormant coefficients are of order scale³, times constants of the start that grow as
-            # clocks come near their walls; here those are below 1/scale.
+            # Inactive coefficients are of order scale³, times constants of the start that grow as
+            # mirror coordinates come near their walls; here those are below 1/scale.
             name = f"distance of plateau {stage} from Algorithm 1"
             found.append(Check(name, float(distance), 0.0, self.scale**2))
         end = np.abs(data["coef"].values[-1] - data["predicted_limit"].values).max()
-        # The leak of the invariants, of order learning rate times scale², moves dormant
+        # The leak of the invariants, of order learning rate times scale², moves inactive
         # coefficients by that part of themselves, scale³.
         found.append(
             Check("distance of the end from the limit", float(end), 0.0, 10 * self.scale**3)
@@ -145,7 +145,7 @@ class _Emergence(Experiment):
         return found
 
     def plot(self, data: xr.Dataset) -> Figure:
-        """Loss, moduli of the coefficients, and the bars of growth times of every stage."""
+        """Loss, moduli of the coefficients, and the bars of activation times of every stage."""
         figure = new_figure((10, 8.5))
         rows: Any = figure.subfigures(2, 1, height_ratios=(3, 2))
         top, bottom = rows
@@ -222,14 +222,14 @@ def _draw_saddles(axes: Axes, data: xr.Dataset) -> None:
 
 def _draw_bars(figure: SubFigure, data: xr.Dataset) -> None:
     """Time that each neuron at rest needs from the start of a stage; the shortest one wins."""
-    figure.suptitle("(c) predicted growth time at the start of each stage")
+    figure.suptitle("(c) predicted activation time at the start of each stage")
     panels = figure.subplots(1, data.sizes["stage"], squeeze=False)[0]
     activated = data["activation"].values
     lasted = np.diff(np.append(0.0, activated))
     for stage, axes in enumerate(panels):
         waits = data["predicted_wait"].values[stage]
         winner = int(data["predicted_winner"].values[stage]) - 1
-        # What can never grow at this pull, and what has grown, has no bar.
+        # What can never grow at this gradient, and what has grown, has no bar.
         shown = np.flatnonzero(np.isfinite(waits))
         axes.bar(
             shown + 1,

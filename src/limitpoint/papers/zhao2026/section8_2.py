@@ -22,7 +22,7 @@ from limitpoint.theory import predict
 
 __all__ = ["Section82"]
 
-# A coefficient belongs to the support above this: float64 shows dormant ones below 1e-15 here,
+# A coefficient belongs to the support above this: float64 shows inactive ones below 1e-15 here,
 # and those of the solutions are above 0.1.
 IN_SUPPORT = 1e-6
 
@@ -38,8 +38,8 @@ class Section82(Experiment):
     setup: ClassVar[str] = (
         "Printed: the data (7); the weight of |k₁| is 1, then 0.5; gradient descent with learning "
         "rate 0.1; the invariant sets a₁ = b₁ = 0 and a² − b² = 1. Chosen: the networks k = ab, "
-        "and k₁ = 2ab with the others ab, whose growth times are those weights, flown from 1e-60; "
-        "for the leak, a start with a₁ = b₁ = 0, a₃ = b₃ and a² − b² = 1 in the other two."
+        "and k₁ = 2ab with the others ab, whose activation times are the weights, flown from "
+        "1e-60; for the leak, a start with a₁ = b₁ = 0, a₃ = b₃ and a² − b² = 1 in the other two."
     )
     theorems: ClassVar[tuple[str, ...]] = ("zhao2026.corollary4.6",)
 
@@ -63,9 +63,9 @@ class Section82(Experiment):
             ends.append(flow(problem).coef / row)
             limits.append(predict(vanishing).coef / row)
             programs.append(minimum_l1(task.X, task.y, row))
-        gaps, pulls = self._leak()
+        gaps, neg_grads = self._leak()
         # One gradient step turns a² − b² into (1 − (ηu)²)(a² − b²), exactly.
-        factors = np.cumprod(1 - (self.learning_rate * pulls[:-1]) ** 2, axis=0)
+        factors = np.cumprod(1 - (self.learning_rate * neg_grads[:-1]) ** 2, axis=0)
         expected = np.vstack([gaps[:1], gaps[:1] * factors])
         along = ("norm", "feature")
         return xr.Dataset(
@@ -87,7 +87,7 @@ class Section82(Experiment):
     def _weighted(self, weights: Float) -> Problem:
         """The network `k_i = a_i b_i / weight_i`, as the product ab on columns over the weights.
 
-        The growth times of `ab / weight` are the weight, since its Hessian has eigenvalues
+        The activation times of `ab / weight` are the weight, since its Hessian has eigenvalues
         ±1/weight; k is the coefficient over the weight.
         """
         printed = zhao_eq7()
@@ -97,7 +97,7 @@ class Section82(Experiment):
         return Problem(Diagonal(depth=2), start, task)
 
     def _leak(self) -> tuple[Float, Float]:
-        """`a² − b²` along gradient descent, and the pulls `u = Xᵀ(y − Xk)`."""
+        """`a² − b²` along gradient descent, and the negative gradients `u = Xᵀ(y − Xk)`."""
         printed = zhao_eq7()
         task = Regression(printed.X, printed.y)
         b = np.array([0.0, 0.5, 0.6, 0.8])
@@ -118,7 +118,8 @@ class Section82(Experiment):
             support = np.flatnonzero(np.abs(coef) > IN_SUPPORT) + 1
             number = float("".join(str(i) for i in support))
             expected = 34.0 if norm == "ℓ1" else 14.0
-            # The flow stops at a misfit of 1e-10, relative; what is dormant is far below.
+            # The flow stops at a relative residual of 1e-10, relative; what is inactive is far
+            # below.
             for name, other in (
                 ("the printed solution", np.array(values)),
                 ("Corollary 4.6", one["predicted_limit"].values),

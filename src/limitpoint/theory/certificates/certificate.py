@@ -1,9 +1,9 @@
 """Certificates: the residuals of the optimality conditions a limit claims to fulfil.
 
-They are computed from the answer (coefficients and clocks) and the data alone; nothing is taken
-over from the solver. Every residual is judged row by row, or column by column by what the column
-contributes to the rows, so that no choice of units can hide one; and a bound on the error of the
-answer itself, to first order, says what the residuals and rounding leave open.
+They are computed from the answer (coefficients and mirror coordinates) and the data alone; nothing
+is taken over from the solver. Every residual is judged row by row, or column by column by what the
+column contributes to the rows, so that no choice of units can hide one; and a bound on the error of
+the answer itself, to first order, says what the residuals and rounding leave open.
 """
 
 from collections.abc import Mapping

@@ -58,7 +58,7 @@ class Constraint:
             in_range = bool((np.abs(y - fit) <= RANGE_TOLERANCE * sizes).all())
             fit, off = (y, np.zeros_like(y)) if in_range else (fit, off)
         # A column of zeros leaves roundings in the rows, and the coefficient that stays at its
-        # start there, however large, would make a misfit of them.
+        # start there, however large, would make a relative residual of them.
         rows = data.rows * X.any(axis=0)
         return cls(data, y, fit, off, in_range, data.coordinates(fit), rows)
 
@@ -95,7 +95,7 @@ class Constraint:
         worst = float(ratios.max(initial=0.0))
         return worst if np.isfinite(worst) else np.inf
 
-    def gap(self, coef: Float) -> Float:
+    def primal_residual(self, coef: Float) -> Float:
         """What is missing from the best fit, row by row, as the rows of this constraint see it.
 
         From the data themselves: accurate to the rounding of each row, whatever the other rows.

@@ -31,13 +31,13 @@ def certify_weighted_least_norm(constraint: Constraint, slopes: Float, coef: Flo
     Feasibility and missed targets, or the normal equations; stationarity: `β/D` in the row
     space of X, relative to what is added up; error bound.
     """
-    clocks = np.divide(coef, slopes, out=np.zeros_like(coef), where=slopes > 0)
-    inside, sums = (row[0] for row in in_row_space(constraint, clocks[None]))
-    off = np.where(slopes > 0, np.abs(clocks - inside), np.abs(coef))
+    xi = np.divide(coef, slopes, out=np.zeros_like(coef), where=slopes > 0)
+    inside, sums = (row[0] for row in in_row_space(constraint, xi[None]))
+    off = np.where(slopes > 0, np.abs(xi - inside), np.abs(coef))
     return Certificate(
         {
             **fit_residuals(constraint, coef),
-            "stationarity": worst_ratio(off, np.abs(clocks) + sums),
+            "stationarity": worst_ratio(off, np.abs(xi) + sums),
             ERROR_BOUND: error_of_least_norm(constraint, slopes, coef),
         }
     )
@@ -50,20 +50,20 @@ def error_of_least_norm(constraint: Constraint, slopes: Float, coef: Float) -> f
     """
     units, seen, worst = constraint.units, constraint.seen, 0.0
     scaled = np.where(seen, np.maximum(slopes / units**2, TINY), 0.0)
-    clocks = np.divide(coef.T, slopes, out=np.zeros(coef.T.shape), where=slopes > 0)
-    inside, sums = in_row_space(constraint, np.atleast_2d(clocks))
+    xi = np.divide(coef.T, slopes, out=np.zeros(coef.T.shape), where=slopes > 0)
+    inside, sums = in_row_space(constraint, np.atleast_2d(xi))
     outputs = [(coef, constraint)]
     if coef.ndim == 2:
         outputs = [(coef[:, k], constraint.output(k)) for k in range(coef.shape[1])]
     for k, (one, single) in enumerate(outputs):
-        noise = ROUNDING_UNITS * EPS * sums[k]
-        off = slopes * noise + np.abs(one - slopes * inside[k])
+        rounding = ROUNDING_UNITS * EPS * sums[k]
+        off = slopes * rounding + np.abs(one - slopes * inside[k])
         weights = weights_of(single, one) * units
         blurred = seen & (weights * off / units > CERTIFICATE_TOLERANCE)
         missed = missed_rows(single, one)
         strayed = np.where(seen & ~blurred, off / units, 0.0)
         bounds = error_bounds(
-            single, scaled, missed, strayed, blurred, noise * units, allowed_errors(weights)
+            single, scaled, missed, strayed, blurred, rounding * units, allowed_errors(weights)
         )
         worst = max(worst, float(np.nan_to_num(weights * bounds, nan=np.inf).max(initial=0.0)))
     return worst

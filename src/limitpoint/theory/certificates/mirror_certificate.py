@@ -26,15 +26,15 @@ from limitpoint.theory.certificates.row_space_projection import in_row_space
 
 __all__ = ["certify_mirror_limits"]
 
-# Next to a pole a coefficient is compared by its clock, which must agree to 1e-13, a few hundred
-# roundings, of what it is added up from: so much of that counts as the tolerance 1e-9.
-CLOCK_WEIGHT = 1e4
+# Next to a pole a coefficient is compared by its mirror coordinate, which must agree to 1e-13, a
+# few hundred roundings, of what it is added up from: so much of that counts as the tolerance 1e-9.
+MIRROR_WEIGHT = 1e4
 # Square roots of these, and their products with entries near one, are normal numbers.
 TINY, LARGEST = 1e-290, 1e290
 
 
 def certify_mirror_limits(
-    constraint: Constraint, mirror: MirrorMap, coefs: Float, clocks: Float
+    constraint: Constraint, mirror: MirrorMap, coefs: Float, xi: Float
 ) -> list[Certificate]:
     """Check of each row of `coefs` that it minimises `Σ Q_i(β_i)` among the best fits of the data.
 
@@ -54,9 +54,9 @@ def certify_mirror_limits(
     # Where every target is zero, the potential at the start is all that gives a size.
     size = 0.0
     if not constraint.fit.any():
-        size = float(np.abs(mirror.evaluate(np.zeros_like(clocks)).conjugates).sum())
+        size = float(np.abs(mirror.evaluate(np.zeros_like(xi)).conjugates).sum())
     answers = _curve_answers if isinstance(mirror, CurveMap) else _closed_answers
-    found = answers(constraint, mirror, coefs, clocks)
+    found = answers(constraint, mirror, coefs, xi)
     errors = [found.coef_errors(k) for k in range(len(coefs))]
     return [
         Certificate(
@@ -101,7 +101,7 @@ class _Answers:
     coefs: Float
     slopes: Float
     strayed: Float
-    noise: Float
+    rounding: Float
     lost: Float
     terms: Float
     blurred: NDArray[np.bool_]
@@ -112,7 +112,7 @@ class _Answers:
         parts = self._weights(k)
         with np.errstate(invalid="ignore", over="ignore"):
             gap = np.where(self.strayed[k] == 0.0, 0.0, parts * self.strayed[k])
-        gap = np.fmin(gap, CLOCK_WEIGHT * self.gaps[k])
+        gap = np.fmin(gap, MIRROR_WEIGHT * self.gaps[k])
         gap = np.where(self.constraint.seen, gap, 0.0)
         return float(np.nan_to_num(gap, nan=np.inf, posinf=np.inf).max(initial=0.0))
 
@@ -123,8 +123,8 @@ class _Answers:
         missed = missed_rows(constraint, coef)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             slopes = self.slopes[k] / units**2
-            noise = self.noise[k] * units
-            everywhere = self.strayed[k] / units + np.where(noise > 0, slopes * noise, 0.0)
+            rounding = self.rounding[k] * units
+            everywhere = self.strayed[k] / units + np.where(rounding > 0, slopes * rounding, 0.0)
             everywhere = np.where(constraint.seen, everywhere, 0.0)
             strayed = np.where(self.blurred[k], 0.0, everywhere)
             if not np.isfinite(strayed).all():
@@ -133,9 +133,9 @@ class _Answers:
             # then shows as if every mirror coordinate could still run its whole range.
             size = float(np.abs(coef / units)[constraint.seen].max(initial=0.0))
             # In the unit of the largest rounding of them, whatever their own.
-            unit = float(noise.max(initial=0.0)) or 1.0
-            noise, slopes = noise / unit, slopes * unit
-            floor = EPS * size * ROUNDING_UNITS * EPS if noise.any() else 0.0
+            unit = float(rounding.max(initial=0.0)) or 1.0
+            rounding, slopes = rounding / unit, slopes * unit
+            floor = EPS * size * ROUNDING_UNITS * EPS if rounding.any() else 0.0
             slopes = np.minimum(slopes, LARGEST)
             slopes = np.where(constraint.seen, np.maximum(slopes, max(floor, TINY)), 0.0)
             weights = self._weights(k) * units
@@ -143,12 +143,14 @@ class _Answers:
             # matters, as long as the fit determines them: each choice gives a bound.
             allowed = allowed_errors(weights)
             found = [
-                error_bounds(constraint, slopes, missed, strayed, left, noise, allowed)
+                error_bounds(constraint, slopes, missed, strayed, left, rounding, allowed)
                 for left in _left_to_the_fit(self.blurred[k], weights * strayed)
             ]
             if np.isfinite(everywhere).all():
                 none, any_ = np.zeros_like(self.blurred[k]), np.full_like(allowed, np.inf)
-                found += [error_bounds(constraint, slopes, missed, everywhere, none, noise, any_)]
+                found += [
+                    error_bounds(constraint, slopes, missed, everywhere, none, rounding, any_)
+                ]
         best: Float = min(found, key=lambda bounds: _most(weights, bounds))
         return best * units
 
@@ -165,53 +167,50 @@ def _left_to_the_fit(blurred: NDArray[np.bool_], strayed: Float) -> Iterator[NDA
             yield others
 
 
-def _closed_answers(
-    constraint: Constraint, mirror: MirrorMap, coefs: Float, clocks: Float
-) -> _Answers:
-    projected, sums = in_row_space(constraint, clocks)
-    point, conjugates = mirror.evaluate(projected), mirror.evaluate(clocks).conjugates
-    primal, pairing = mirror.potential(coefs), coefs * clocks
-    noise = ROUNDING_UNITS * EPS * sums
+def _closed_answers(constraint: Constraint, mirror: MirrorMap, coefs: Float, xi: Float) -> _Answers:
+    projected, sums = in_row_space(constraint, xi)
+    point, conjugates = mirror.evaluate(projected), mirror.evaluate(xi).conjugates
+    primal, pairing = mirror.potential(coefs), coefs * xi
+    rounding = ROUNDING_UNITS * EPS * sums
     with np.errstate(all="ignore"):
-        reached = mirror.clocks(coefs)
+        reached = mirror.mirror_coords(coefs)
     return _Answers(
         constraint,
         coefs,
         slopes=point.slopes,
         strayed=np.abs(coefs - point.coefs),
-        noise=noise,
+        rounding=rounding,
         lost=np.abs(primal + conjugates - pairing),
         terms=np.abs(primal) + np.abs(conjugates) + np.abs(pairing),
-        blurred=_blurred(constraint, coefs, point.slopes, noise),
+        blurred=_blurred(constraint, coefs, point.slopes, rounding),
         gaps=_gaps(reached, projected, sums),
     )
 
 
-def _curve_answers(
-    constraint: Constraint, mirror: MirrorMap, coefs: Float, clocks: Float
-) -> _Answers:
+def _curve_answers(constraint: Constraint, mirror: MirrorMap, coefs: Float, xi: Float) -> _Answers:
     assert isinstance(mirror, CurveMap)
-    reached, primal, slopes = mirror.clocks_potential_and_slopes(coefs)
-    projected, sums = in_row_space(constraint, clocks)
-    noise = ROUNDING_UNITS * EPS * sums
-    # What float64 holds as zero may have no clock; beside a pole clocks are near its largest.
+    reached, primal, slopes = mirror.mirror_potential_and_slopes(coefs)
+    projected, sums = in_row_space(constraint, xi)
+    rounding = ROUNDING_UNITS * EPS * sums
+    # What float64 holds as zero may have no mirror coordinate; beside a pole mirror coordinates are
+    # near its largest.
     with np.errstate(all="ignore"):
         # Coefficients as near to their poles as rounding, though small, may be active too.
         below, above = mirror.poles
-        at = projected / mirror.clock_unit
-        near = np.minimum(above - at, at - below) <= noise / mirror.clock_unit
-        blurred = _blurred(constraint, coefs, slopes, noise) | (near & constraint.seen)
+        at = projected / mirror.mirror_unit
+        near = np.minimum(above - at, at - below) <= rounding / mirror.mirror_unit
+        blurred = _blurred(constraint, coefs, slopes, rounding) | (near & constraint.seen)
         strayed = np.abs(coefs - mirror.coefs(projected))
-        by_clock = slopes * np.abs(reached - projected)
-        strayed = np.fmin(strayed, np.where(np.isfinite(by_clock), by_clock, np.inf))
-        lost = np.where(coefs == 0, 0.0, np.abs(coefs * (reached - clocks)))
-        terms = np.abs(coefs * clocks) + np.abs(primal)
+        by_mirror = slopes * np.abs(reached - projected)
+        strayed = np.fmin(strayed, np.where(np.isfinite(by_mirror), by_mirror, np.inf))
+        lost = np.where(coefs == 0, 0.0, np.abs(coefs * (reached - xi)))
+        terms = np.abs(coefs * xi) + np.abs(primal)
     return _Answers(
         constraint,
         coefs,
         slopes=np.nan_to_num(slopes, nan=0.0, posinf=0.0),
         strayed=np.nan_to_num(strayed, nan=np.inf, posinf=np.inf),
-        noise=noise,
+        rounding=rounding,
         lost=lost,
         terms=terms,
         blurred=blurred,
@@ -220,11 +219,11 @@ def _curve_answers(
 
 
 def _blurred(
-    constraint: Constraint, coefs: Float, slopes: Float, noise: Float
+    constraint: Constraint, coefs: Float, slopes: Float, rounding: Float
 ) -> NDArray[np.bool_]:
     """Coefficients that rounding of ξ moves by more than a certificate allows."""
     with np.errstate(all="ignore"):
-        moved = np.stack([weights_of(constraint, coef) for coef in coefs]) * slopes * noise
+        moved = np.stack([weights_of(constraint, coef) for coef in coefs]) * slopes * rounding
     return np.asarray((moved > CERTIFICATE_TOLERANCE) & constraint.seen)
 
 

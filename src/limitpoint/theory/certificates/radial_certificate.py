@@ -25,7 +25,7 @@ __all__ = ["certify_radial_limit"]
 
 
 def certify_radial_limit(
-    constraint: Constraint, radial: RadialMap, coef: Float, clocks: Float
+    constraint: Constraint, radial: RadialMap, coef: Float, xi: Float
 ) -> Certificate:
     """Check that `coef` minimises `V(β) = Φ*(β) − βᵀz(0)` among the best fits of the data.
 
@@ -38,7 +38,7 @@ def certify_radial_limit(
     - error bound.
     """
     start = radial.start
-    reached, z = start + clocks, radial.inverse(coef)
+    reached, z = start + xi, radial.inverse(coef)
     moved = (z - start)[None]
     inside, terms = (row[0] for row in in_row_space(constraint, moved, np.abs(z) + np.abs(start)))
     sums = np.abs(start) + terms
@@ -75,10 +75,10 @@ def _error_bound(
     _, slope = radial.log_multiplier(square - radial.lowest)
     units, seen = constraint.units, constraint.seen
     weights = weights_of(constraint, coef)
-    noise = ROUNDING_UNITS * EPS * sums
+    rounding = ROUNDING_UNITS * EPS * sums
     missed = missed_rows(constraint, coef)
-    strayed = multiplier * (off + noise)
-    blurred = seen & (weights * multiplier * noise > CERTIFICATE_TOLERANCE)
+    strayed = multiplier * (off + rounding)
+    blurred = seen & (weights * multiplier * rounding > CERTIFICATE_TOLERANCE)
     free = np.where(blurred | ~seen, 0.0, 1.0)
     bounds = units * error_bounds(
         constraint,
@@ -86,7 +86,7 @@ def _error_bound(
         missed,
         strayed / units * free,
         blurred,
-        (off + noise) * units,
+        (off + rounding) * units,
         allowed_errors(weights * units),
     )
     norm = LeastNorm(constraint, np.ones_like(coef))

@@ -11,13 +11,13 @@ __all__ = ["in_row_space"]
 
 # Mirror coordinates below this part of the largest are as good as zero when the columns that carry
 # the dual are chosen.
-SMALLEST_CLOCK = 1e-30
+SMALLEST_MIRROR = 1e-30
 # Each step takes what ν misses down by the condition number of the chosen columns times eps.
 DUAL_STEPS = 3
 
 
 def in_row_space(
-    constraint: Constraint, clocks: Float, terms: Float | float = 0.0
+    constraint: Constraint, xi: Float, terms: Float | float = 0.0
 ) -> tuple[Float, Float]:
     """Mirror coordinates in the row space of X that agree with these, and what they add up from.
 
@@ -27,14 +27,14 @@ def in_row_space(
     added up from, where that is more than themselves.
     """
     rows, units = constraint.rows, constraint.units
-    inside, sums = np.zeros_like(clocks), np.zeros_like(clocks)
-    for k, given in enumerate(clocks * units):
+    inside, sums = np.zeros_like(xi), np.zeros_like(xi)
+    for k, given in enumerate(xi * units):
         sizes = np.maximum(np.abs(given), terms * units)
         largest = float(sizes.max(initial=0.0))
         if not 0.0 < largest < np.inf or not len(rows):
             inside[k] = np.where(np.isfinite(given), 0.0, np.nan)
             continue
-        sizes = np.maximum(sizes, SMALLEST_CLOCK * largest)
+        sizes = np.maximum(sizes, SMALLEST_MIRROR * largest)
         inside[k], sums[k] = _from_few(constraint, given, sizes)
     return inside / units, sums / units
 

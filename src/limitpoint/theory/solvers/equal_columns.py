@@ -63,7 +63,7 @@ def _marks(mirror: MirrorMap) -> Float:
     for probe in PROBES:
         at = np.full_like(mirror.lower, probe)
         if isinstance(mirror, CurveMap):
-            found += [*mirror.signs_and_logs_at(at), mirror.along(at).clocks]
+            found += [*mirror.signs_and_logs_at(at), mirror.along(at).mirror]
         else:
             found += [*mirror.signs_and_logs(at)]
     return np.stack(found)

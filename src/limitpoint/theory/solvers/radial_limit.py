@@ -74,12 +74,12 @@ def radial_limit(task: Regression, radial: RadialMap, theorem: Theorem) -> Limit
     # With no multiplier left, z has followed β to zero.
     inverse = 1.0 / multiplier if multiplier > 0 else 0.0
     dual = inverse * found.least_dual - found.kept_dual
-    clocks = _clocks(found, radial.start, inverse, dual)
-    certificate = certify_radial_limit(found.constraint, radial, coef, clocks)
+    xi = _mirror_coords(found, radial.start, inverse, dual)
+    certificate = certify_radial_limit(found.constraint, radial, coef, xi)
     return limit_at(
         coef,
         theorem,
-        clocks=clocks,
+        mirror=xi,
         dual=dual,
         potential=radial.potential(coef),
         certificate=certificate,
@@ -88,7 +88,7 @@ def radial_limit(task: Regression, radial: RadialMap, theorem: Theorem) -> Limit
     )
 
 
-def _clocks(found: NullSpace, start: Float, inverse: float, dual: Float) -> Float:
+def _mirror_coords(found: NullSpace, start: Float, inverse: float, dual: Float) -> Float:
     """`z − z(0) = Xᵀν`, of both forms the one that is added up from less."""
     by_layers = inverse * found.least - (start - found.kept)
     X = found.constraint.X

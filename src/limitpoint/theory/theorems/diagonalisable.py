@@ -1,4 +1,4 @@
-"""Networks that are diagonal ones in disguise: their limit is that of the diagonal network.
+"""Networks that reduce to diagonal ones: their limit is that of the diagonal network.
 
 Which networks these are, and from which starts, is Theorem 5 of Yun et al. (2021) and its
 corollaries, there for one start; the reduction itself holds from every start that stays within it.
@@ -17,13 +17,13 @@ from limitpoint.mirror import CurveMap
 from limitpoint.networks import (
     CommutingForm,
     Convolutional,
+    DeepDiagonalChart,
     Diagonal,
     DiagonalForm,
     EvenForm,
     MatrixProduct,
     OrthogonalForm,
     OrthogonalTensor,
-    SmallestLayerGrowth,
     joint_eigenbasis,
     largest_commutator,
     off_diagonal,
@@ -124,7 +124,7 @@ class Reduction:
     def limit(self, inner: Limit, theorem: Theorem) -> Limit:
         """The limit of the problem from that of the diagonal network.
 
-        Clocks, dual and potential are those of the diagonal network.
+        Mirror coordinates, dual and potential are those of the diagonal network.
         """
         coef = self.form.outer_coefs(inner.coef)
         signs, logs = self._signs_and_logs(coef, inner)
@@ -216,23 +216,25 @@ class Reduction:
 
 
 def diagonal_layers(problem: Problem, limit: Limit) -> tuple[Float, ...] | None:
-    """The layers of a diagonal network at its limit, at finite scale, where all clocks are finite.
+    """The layers of a diagonal network at its limit, at finite scale, where all ξ are finite.
 
-    Beyond depth 2 from the coefficients: next to a pole the clocks do not resolve them.
+    Beyond depth 2 from the coefficients: next to a pole the mirror coordinates do not resolve them.
     """
     init, network = problem.init, problem.network
-    if not (init.is_finite and np.isfinite(limit.clocks).all()):
+    if not (init.is_finite and np.isfinite(limit.mirror).all()):
         return None
     mirror = network.mirror_map(init)
     if not isinstance(mirror, CurveMap):
-        return network.layers_at(init, limit.clocks)
-    growth = SmallestLayerGrowth.of(init)
+        return network.layers_at(init, limit.mirror)
+    growth = DeepDiagonalChart.of(init)
     with np.errstate(invalid="ignore"):
-        positions = mirror.positions_of(limit.coef)
-    # What float64 holds as zero has the position of its clock.
-    clocked = mirror.positions(limit.clocks / mirror.clock_unit)
-    positions = np.where(np.isfinite(positions) & (limit.coef != 0), positions, clocked)
-    return growth.layers(growth.states_at(positions))
+        curve_params = mirror.curve_params_of(limit.coef)
+    # What float64 holds as zero has the position of its mirror coordinate.
+    from_mirror = mirror.curve_params(limit.mirror / mirror.mirror_unit)
+    curve_params = np.where(
+        np.isfinite(curve_params) & (limit.coef != 0), curve_params, from_mirror
+    )
+    return growth.layers(growth.states_at(curve_params))
 
 
 def strongest(problem: Problem) -> Theorem | None:
@@ -254,7 +256,7 @@ def form_of(problem: Problem) -> tuple[tuple[Condition, ...], DiagonalForm | Non
 
 
 def reduction_of(problem: Problem) -> Reduction | None:
-    """The problem as that of a diagonal network, where it is one in disguise."""
+    """The problem as that of a diagonal network, where it reduces to one."""
     _, form = form_of(problem)
     return None if form is None else Reduction.of(problem, form)
 
@@ -372,7 +374,7 @@ def _path(problem: Problem, log_scales: Sequence[float]) -> list[Limit | None]:
 
 DIAGONAL_FORM = register(
     Theorem(
-        id="limitpoint.diagonal_form",
+        id="limitpoint.diagonalisable",
         citation=(
             "limitpoint; extends Yun, Krishnan and Mobahi (2021), Theorem 5 and Corollaries 6 and "
             "7, to other starts and to scale 0 and infinity"

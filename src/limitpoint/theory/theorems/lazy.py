@@ -27,18 +27,18 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
     )
     # Asked at scale 1: a map exists at every finite scale or at none.
     mapped = scale.holds and network.mirror_map(init.at_scale(1.0)) is not None
-    clocks = Condition(
-        "every coefficient has its own clock", mapped, None, f"the network is {network}"
+    xi = Condition(
+        "every coefficient has its own mirror coordinate", mapped, None, f"the network is {network}"
     )
     if not (scale.holds and homogeneous.holds and mapped):
-        return (scale, homogeneous, clocks) if scale.holds else (scale, homogeneous)
+        return (scale, homogeneous, xi) if scale.holds else (scale, homogeneous)
     start = np.abs(network.coef(init.direction))
     moved = start != 0
     detail = f"not zero: {listed(moved)}" if moved.any() else "all are zero"
     zero = Condition(
         "coefficients start at zero", not bool(moved.any()), -float(start.max()), detail
     )
-    return (scale, homogeneous, clocks, zero)
+    return (scale, homogeneous, xi, zero)
 
 
 def _limit(problem: Problem) -> Limit:
@@ -49,7 +49,7 @@ def _limit(problem: Problem) -> Limit:
     slopes = mirror.slopes(np.zeros(task.n_features))
     constraint = Constraint.of(task.X * (slopes > 0), task.y)
     coef, dual = LeastNorm(constraint, slopes).solve(constraint.fit)
-    clocks = constraint.X.T @ dual
+    xi = constraint.X.T @ dual
     certificate = certify_weighted_least_norm(constraint, slopes, coef)
     with np.errstate(divide="ignore"):
         logs = np.log(np.abs(coef))
@@ -57,10 +57,10 @@ def _limit(problem: Problem) -> Limit:
         coef=coef,
         signs=np.sign(coef),
         log_abs_coef=logs,
-        clocks=clocks,
+        mirror=xi,
         dual=dual,
         theorem=LAZY,
-        potential=0.5 * float(coef @ clocks),
+        potential=0.5 * float(coef @ xi),
         certificate=certificate,
         status=status_of(certificate, constraint, coef),
         iterations=0,
@@ -78,9 +78,9 @@ LAZY = register(
             "If the coefficients start at zero, training from layers scaled by s → ∞ ends at "
             "argmin ½ Σ β_i²/D_i among the best fits, D_i the squared norm of the coefficient's "
             "gradient in its parameters at the direction (for equal layers w̄ and a zero last one "
-            "D = w̄^{2L−2}): the clocks needed vanish as s^{2−2L}, so that the map is linear. "
-            "Coefficients that start elsewhere grow with s, and have no limit. Clocks and duals "
-            "are in units of s^{2−2L}."
+            "D = w̄^{2L−2}): the mirror coordinates needed vanish as s^{2−2L}, so that the map is "
+            "linear. Coefficients that start elsewhere grow with s, and have no limit. Mirror "
+            "coordinates and duals are in units of s^{2−2L}."
         ),
         concludes="limit",
         rank=7,

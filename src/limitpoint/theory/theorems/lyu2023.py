@@ -16,7 +16,7 @@ from limitpoint.theory.certificates.certificate import Certificate
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.solvers.radial_limit import NullSpace, limit_at, radial_limit
 from limitpoint.theory.theorems.shared_conditions import finite_scale, scale_zero
-from limitpoint.theory.theorems.stable_manifold import CAUGHT, distance_from_trap
+from limitpoint.theory.theorems.stable_manifold import ON_MANIFOLD, distance_from_manifold
 
 CITATION = (
     "Lyu and Zhu (2023), Implicit bias of (stochastic) gradient descent for rank-1 linear neural "
@@ -43,29 +43,31 @@ def _moving(problem: Problem, network: CoupledNetwork) -> Condition:
     return Condition("coefficients not zero at the start", start > 0, start, f"norm {start:.3g}")
 
 
-def _clear_of_saddle(problem: Problem, network: CoupledNetwork, caught: bool = False) -> Condition:
-    """Whether training can leave the saddle at zero; or, if `caught`, whether it cannot."""
-    away = _distance_from_trap(problem, network)
+def _clear_of_saddle(
+    problem: Problem, network: CoupledNetwork, on_manifold: bool = False
+) -> Condition:
+    """Whether training can leave the saddle at zero; or, if `on_manifold`, whether it cannot."""
+    away = _distance_from_manifold(problem, network)
     detail = f"{away:.3g} from the curve of starts that end at zero, relative to the start"
-    margin = away - CAUGHT
-    if caught:
+    margin = away - ON_MANIFOLD
+    if on_manifold:
         name = "on the curve of starts that end at zero"
         return Condition(name, margin <= 0, -margin, detail)
-    return Condition("not caught by the saddle at zero", margin > 0, margin, detail)
+    return Condition("not on the stable manifold of the saddle at zero", margin > 0, margin, detail)
 
 
-def _distance_from_trap(problem: Problem, network: CoupledNetwork) -> float:
+def _distance_from_manifold(problem: Problem, network: CoupledNetwork) -> float:
     init = problem.init
     if init.is_finite:
         init.check_products(network.degree)
     radial = network.radial_map(init.at_scale(1.0))
     if radial is None:
         return 0.0
-    return distance_from_trap(problem.regression, radial.start, init.log_scale, network.degree)
+    return distance_from_manifold(problem.regression, radial.start, init.log_scale, network.degree)
 
 
 def _conditions_of(
-    kind: Any, words: str, problem: Problem, scale: Condition, caught: bool = False
+    kind: Any, words: str, problem: Problem, scale: Condition, on_manifold: bool = False
 ) -> Sequence[Condition]:
     network, fits = problem.network, _is(kind, words, problem)
     if not (isinstance(network, CoupledNetwork) and fits.holds):
@@ -73,7 +75,7 @@ def _conditions_of(
     balanced, moving = _balanced(problem, network), _moving(problem, network)
     if not (scale.holds and balanced.holds and moving.holds):
         return (fits, scale, balanced, moving)
-    return (fits, scale, balanced, moving, _clear_of_saddle(problem, network, caught))
+    return (fits, scale, balanced, moving, _clear_of_saddle(problem, network, on_manifold))
 
 
 def _radial(problem: Problem) -> RadialMap:
@@ -100,9 +102,13 @@ def _conditions_2(problem: Problem) -> Sequence[Condition]:
     return _conditions_of(FullyConnected, "fully connected", problem, finite_scale(problem))
 
 
-def _conditions_trap(problem: Problem) -> Sequence[Condition]:
+def _conditions_manifold(problem: Problem) -> Sequence[Condition]:
     return _conditions_of(
-        CoupledNetwork, "rank-one or fully connected", problem, finite_scale(problem), caught=True
+        CoupledNetwork,
+        "rank-one or fully connected",
+        problem,
+        finite_scale(problem),
+        on_manifold=True,
     )
 
 
@@ -123,15 +129,17 @@ def least_norm_limit(problem: Problem, theorem: Theorem) -> Limit:
     return radial_limit(task, PowerRadius(np.zeros(task.n_features), 1), theorem)
 
 
-def _limit_trap(problem: Problem) -> Limit:
+def _limit_manifold(problem: Problem) -> Limit:
     task, radial, network = problem.regression, _radial(problem), problem.network
     coef = np.zeros(task.n_features)
     found = NullSpace.of(task, radial.start)
-    away = _distance_from_trap(problem, network) if isinstance(network, CoupledNetwork) else np.inf
+    away = (
+        _distance_from_manifold(problem, network) if isinstance(network, CoupledNetwork) else np.inf
+    )
     return limit_at(
         coef,
         PROPOSITION_2,
-        clocks=-radial.start,
+        mirror=-radial.start,
         dual=-found.kept_dual,
         potential=0.0,
         certificate=Certificate({"distance from the curve to the saddle": away}),
@@ -164,9 +172,9 @@ def _conditions_pattern(problem: Problem) -> Sequence[Condition]:
     return (fits, scale, odd, Condition(name, most <= 1, 1.0 - most, detail))
 
 
-def _neurons(matrix: Float, position: int) -> set[int]:
+def _neurons(matrix: Float, curve_param: int) -> set[int]:
     """The neurons that a layer uses: columns of W₁, W₃, …, rows of W₂, W₄, …"""
-    axis = 0 if position % 2 == 0 else 1
+    axis = 0 if curve_param % 2 == 0 else 1
     return {int(i) for i in np.flatnonzero(np.any(matrix != 0, axis=axis))}
 
 
@@ -178,8 +186,8 @@ THEOREM_1 = register(
             "From a balanced start (‖u_k‖ = ‖v_k‖ = ‖v₁‖, u_k parallel to v_{k+1}) a rank-one "
             "network of depth L ends at argmin ‖β‖^Ω/Ω − βᵀβ(0)/‖β(0)‖^λ among the best fits, "
             "Ω = 2L/(2L−1), λ = 2(L−1)/(2L−1). With z = ‖β‖^{−λ}β this is z = P_null z(0) + X⁺y/r, "
-            "r = ‖z‖^{2L−2}: one scalar root at any scale. Training must not be caught by the "
-            "saddle at zero, which Proposition 2 overlooks."
+            "r = ‖z‖^{2L−2}: one scalar root at any scale. The start must not lie on the "
+            "stable manifold of the saddle at zero, which Proposition 2 overlooks."
         ),
         concludes="limit",
         rank=30,
@@ -195,8 +203,8 @@ THEOREM_2 = register(
         statement=(
             "From a balanced start (W_kᵀW_k = W_{k+1}W_{k+1}ᵀ) a fully connected network of depth "
             "L ends at argmin L/(L+1)·‖β‖^{1+1/L} − βᵀβ(0)‖β(0)‖^{1/L−1} among the best fits. With "
-            "z = ‖β‖^{1/L−1}β this is z = P_null z(0) + X⁺y/r, r = ‖z‖^{L−1}. Training must not be "
-            "caught by the saddle at zero."
+            "z = ‖β‖^{1/L−1}β this is z = P_null z(0) + X⁺y/r, r = ‖z‖^{L−1}. The start must not "
+            "lie on the stable manifold of the saddle at zero."
         ),
         concludes="limit",
         rank=30,
@@ -211,7 +219,7 @@ COROLLARY_1_1 = register(
         citation=f"{CITATION}, Corollary 1.1, and its analogue for Theorem 2",
         statement=(
             "As the scale of a balanced start vanishes, training ends at the solution of minimum "
-            "ℓ2 norm, X⁺y, unless the start points along −Xᵀy exactly: it is then caught by the "
+            "ℓ2 norm, X⁺y, unless the start points along −Xᵀy exactly: it is then attracted by the "
             "saddle at zero."
         ),
         concludes="limit",
@@ -228,13 +236,13 @@ PROPOSITION_2 = register(
         statement=(
             "A balanced start whose z(0) lies in the row space of X, on the one curve through zero "
             "that leaves it along −Xᵀy (for one sample: anti-aligned with the minimum-norm "
-            "solution), is caught by the saddle at zero: β(t) → 0, and the data are not fitted. "
+            "solution), is on the stable manifold of zero: β(t) → 0, and the data are not fitted. "
             "Every other start interpolates. Any perturbation, rounding included, escapes at last."
         ),
         concludes="limit",
         rank=31,
-        conditions=_conditions_trap,
-        limit=_limit_trap,
+        conditions=_conditions_manifold,
+        limit=_limit_manifold,
     )
 )
 

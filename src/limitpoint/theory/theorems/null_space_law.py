@@ -68,10 +68,10 @@ def limit_given_outer(problem: Problem, outer: ArrayLike) -> Limit:
     )
     coef = found.least + kept
     first = start[0] * given if given.ndim == 0 else start[0] @ given
-    clocks = coef - first  # Xᵀν: what training has added in the row space
+    xi = coef - first  # Xᵀν: what training has added in the row space
     dual = found.least_dual - duals
     constraint = found.constraint
-    off = np.abs(clocks - constraint.X.T @ dual)
+    off = np.abs(xi - constraint.X.T @ dual)
     sizes = np.abs(coef) + np.abs(first) + np.abs(constraint.X).T @ np.abs(dual)
     outside = np.divide(off, sizes, out=np.zeros_like(off), where=sizes > 0)
     certificate = Certificate(
@@ -80,9 +80,9 @@ def limit_given_outer(problem: Problem, outer: ArrayLike) -> Limit:
     return limit_at(
         coef,
         LAW,
-        clocks=clocks,
+        mirror=xi,
         dual=dual,
-        potential=0.5 * float(np.sum(clocks**2)),
+        potential=0.5 * float(np.sum(xi**2)),
         certificate=certificate,
         status=status_of(certificate, constraint, coef),
         iterations=0,

@@ -1,4 +1,7 @@
-"""Every network whose coefficients have their own clocks: the limit at any finite scale."""
+"""Every network whose coefficients have their separable mirror flow.
+
+The limit at any finite scale.
+"""
 
 from collections.abc import Sequence
 
@@ -9,33 +12,33 @@ from limitpoint.problem import Problem
 from limitpoint.theory.atlas import Theorem, register
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.solvers.mirror.mirror_limit import mirror_limit, mirror_path
-from limitpoint.theory.theorems.shared_conditions import listed, own_clocks
+from limitpoint.theory.theorems.shared_conditions import listed, separable
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
-    clocks, mirror = own_clocks(problem)
+    xi, mirror = separable(problem)
     if mirror is None:
-        return clocks
+        return xi
     movable = mirror.lower < mirror.upper
     bounded = movable & (np.isfinite(mirror.lower) | np.isfinite(mirror.upper))
     detail = f"bounded: features {listed(bounded)}" if bounded.any() else "none is bounded"
     return (
-        *clocks,
+        *xi,
         Condition("no coefficient bounded on one side", not bounded.any(), None, detail),
     )
 
 
 def _limit(problem: Problem) -> Limit:
-    return mirror_limit(problem, OWN_CLOCKS)
+    return mirror_limit(problem, SEPARABLE)
 
 
 def _path(problem: Problem, log_scales: Sequence[float]) -> list[Limit | None]:
-    return mirror_path(problem, OWN_CLOCKS, log_scales)
+    return mirror_path(problem, SEPARABLE, log_scales)
 
 
-OWN_CLOCKS = register(
+SEPARABLE = register(
     Theorem(
-        id="limitpoint.own_clocks",
+        id="limitpoint.separable",
         citation=(
             "limitpoint; for β = u^L − w^L Woodworth et al. (2020), Kernel and rich regimes in "
             "overparametrized models; for β = u₊v₊ − u₋v₋ Azulay et al. (2021), On the implicit "
@@ -43,11 +46,11 @@ OWN_CLOCKS = register(
             "Definition 4.1"
         ),
         statement=(
-            "If every coefficient moves on a curve of its own, β_i = Ψ_i(ξ_i) with clock "
-            "ξ = Xᵀν and Ψ_i increasing onto the whole line, the coefficients follow a mirror flow "
-            "with the potential Q_i' = Ψ_i⁻¹, so training ends at argmin Σ Q_i(β_i) among the best "
-            "fits of the data: d∇Q(β)/dt = −∇loss(β) keeps ∇Q(β) in the row space of X. A "
-            "coefficient that can never move is left out."
+            "If every coefficient moves on a curve of its own, β_i = Ψ_i(ξ_i) with mirror "
+            "coordinate ξ = Xᵀν and Ψ_i increasing onto the whole line, the coefficients follow a "
+            "mirror flow with the potential Q_i' = Ψ_i⁻¹, so training ends at argmin Σ Q_i(β_i) "
+            "among the best fits of the data: d∇Q(β)/dt = −∇loss(β) keeps ∇Q(β) in the row space "
+            "of X. A coefficient that can never move is left out."
         ),
         concludes="limit",
         rank=8,

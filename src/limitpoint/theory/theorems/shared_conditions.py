@@ -12,8 +12,8 @@ __all__ = [
     "finite_scale",
     "is_diagonal",
     "listed",
-    "own_clocks",
     "scale_zero",
+    "separable",
     "smallest_layer_is_unique",
 ]
 
@@ -28,14 +28,14 @@ def is_diagonal(problem: Problem) -> Condition:
     return Condition("diagonal network", fits, None, f"the network is {network}")
 
 
-def own_clocks(problem: Problem) -> tuple[tuple[Condition, ...], MirrorMap | None]:
+def separable(problem: Problem) -> tuple[tuple[Condition, ...], MirrorMap | None]:
     """At a finite scale every coefficient moves on a curve of its own; with the map, if so."""
     scale = finite_scale(problem)
     if not scale.holds:
         return (scale,), None
     mirror = problem.network.mirror_map(problem.init)
     detail = f"the network is {problem.network}"
-    name = "every coefficient has its own clock"
+    name = "every coefficient has its own mirror coordinate"
     return (scale, Condition(name, mirror is not None, None, detail)), mirror
 
 

@@ -1,4 +1,4 @@
-"""Half-lines whose ends the best fits touch: some coefficients vanish in the limit."""
+"""Sign constraints whose ends the best fits touch: some coefficients vanish in the limit."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,20 +18,20 @@ from limitpoint.theory.certificates.certificate import Certificate
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.solvers.mirror.mirror_limit import mirror_limit_of
 from limitpoint.theory.solvers.sign_constraints.cone import Face
-from limitpoint.theory.theorems.shared_conditions import listed, own_clocks
+from limitpoint.theory.theorems.shared_conditions import listed, separable
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
-    clocks, mirror = own_clocks(problem)
+    xi, mirror = separable(problem)
     if mirror is None:
-        return clocks
+        return xi
     ends = np.stack([mirror.lower, mirror.upper])
     others = (np.isfinite(ends) & (ends != 0)).any(axis=0)
     detail = (
         f"bounded elsewhere: features {listed(others)}" if others.any() else "all bounds are zero"
     )
     return (
-        *clocks,
+        *xi,
         Condition("coefficients bounded by zero only", not others.any(), None, detail),
     )
 
@@ -54,7 +54,7 @@ def _limit(problem: Problem) -> Limit:
         coef=np.where(ended, 0.0, inner.coef),
         signs=np.where(ended, 0.0, inner.signs),
         log_abs_coef=np.where(ended, -np.inf, inner.log_abs_coef),
-        clocks=np.where(ended, np.where(mirror.upper > 0, -np.inf, np.inf), inner.clocks),
+        mirror=np.where(ended, np.where(mirror.upper > 0, -np.inf, np.inf), inner.mirror),
         certificate=certificate,
         status=_status(task, inner.status, certificate, face),
     )
@@ -103,12 +103,12 @@ BOUNDARY = register(
         citation="limitpoint; extends Labarrière et al. (2024), Theorem 1, to fits on the boundary",
         statement=(
             "Where coefficients keep their sign and no best fit lies strictly inside their "
-            "half-lines, the limit is argmin Σ (Q_i(β_i) − β_i Q_i'(β_i(0))) among the best fits "
-            "under the sign constraints (all of which have the same Xβ); coefficients that vanish "
-            "in all of them vanish in the limit, their clocks running to infinity. Proof: for any "
-            "such fit b, the Bregman distance D(b, β(t)) falls, since its derivative is "
-            "⟨∇loss(β), b − β⟩ ≤ 0, and for two of them the difference of the two distances is "
-            "constant; Q is continuous up to 0, so D(β(∞), β(t)) → 0."
+            "sign constraints, the limit is argmin Σ (Q_i(β_i) − β_i Q_i'(β_i(0))) among the best "
+            "fits under the sign constraints (all of which have the same Xβ); coefficients that "
+            "vanish in all of them vanish in the limit, their mirror coordinates running to "
+            "infinity. Proof: for any such fit b, the Bregman distance D(b, β(t)) falls, since its "
+            "derivative is ⟨∇loss(β), b − β⟩ ≤ 0, and for two of them the difference of the two "
+            "distances is constant; Q is continuous up to 0, so D(β(∞), β(t)) → 0."
         ),
         concludes="limit",
         rank=3,

@@ -1,7 +1,7 @@
 """Coefficients that cannot cross a bound: layers that tie, even powers, bounded features.
 
 Our extension of labarriere's Theorem 1, in two steps: a best fit strictly inside all bounds, and
-half-lines that the best fits touch.
+sign constraints that the best fits touch.
 """
 
 from collections.abc import Sequence
@@ -17,20 +17,20 @@ from limitpoint.theory.certificates.constraint import Constraint
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.solvers.mirror.mirror_limit import mirror_limit, mirror_path
 from limitpoint.theory.solvers.sign_constraints.cone import AT_BOUND, ScaledData
-from limitpoint.theory.theorems.shared_conditions import own_clocks
+from limitpoint.theory.theorems.shared_conditions import separable
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
-    clocks, mirror = own_clocks(problem)
+    xi, mirror = separable(problem)
     if mirror is None:
-        return clocks
+        return xi
     margin = interior_margin(problem.regression, mirror)
     bounded = np.isfinite(mirror.lower) | np.isfinite(mirror.upper)
     count = int(np.sum(bounded & (mirror.lower < mirror.upper)))
     return (
-        *clocks,
+        *xi,
         Condition(
-            "a best fit strictly inside all half-lines exists",
+            "a best fit strictly inside all sign constraints exists",
             margin > AT_BOUND,
             margin,
             f"{count} coefficients never cross their bound; "
@@ -49,16 +49,16 @@ def interior_margin(task: Regression, mirror: MirrorMap) -> float:
 
 
 def _limit(problem: Problem) -> Limit:
-    return mirror_limit(problem, HALF_LINES)
+    return mirror_limit(problem, SIGN_CONSTRAINED)
 
 
 def _path(problem: Problem, log_scales: Sequence[float]) -> list[Limit | None]:
-    return mirror_path(problem, HALF_LINES, log_scales)
+    return mirror_path(problem, SIGN_CONSTRAINED, log_scales)
 
 
-HALF_LINES = register(
+SIGN_CONSTRAINED = register(
     Theorem(
-        id="limitpoint.half_lines",
+        id="limitpoint.sign_constrained",
         citation=(
             "limitpoint; extends Labarrière et al. (2024), Theorem 1, to tied layers and to the "
             "one-sided networks of its Appendix A.3 (its (30), (31) corrected)"

@@ -1,7 +1,7 @@
 """The saddle at zero: which balanced starts never leave it (lyu's Proposition 2, corrected).
 
 In the time `dτ = Ξ dt` training passes through z = 0 without noticing; but there dt/dτ is
-infinite, so that it never gets there. The starts that are caught form one curve, the trajectory
+infinite, so that it never gets there. The starts that are attracted form one curve, the trajectory
 that ends at 0, which lies in the row space of X and leaves 0 in the direction of `−Xᵀy`.
 """
 
@@ -13,7 +13,7 @@ from limitpoint.tasks import Regression
 from limitpoint.theory.solvers.radial_limit import NullSpace
 from limitpoint.theory.two_layer.orthonormal_rows import whiten
 
-__all__ = ["CAUGHT", "distance_from_trap"]
+__all__ = ["ON_MANIFOLD", "distance_from_manifold"]
 
 # A part of the start in the null space below this, relative, is rounding.
 ROUNDING = 1e-14
@@ -22,14 +22,16 @@ RTOL, ATOL = 1e-12, 1e-14
 # Closer to zero than this, in logarithms, the curve is straight to all digits.
 STRAIGHT = -230.0
 # Starts nearer to the curve than this, relative, count as on it: a hundred times its accuracy.
-CAUGHT = 1e-10
+ON_MANIFOLD = 1e-10
 
 
-def distance_from_trap(task: Regression, direction: Float, log_scale: float, degree: int) -> float:
+def distance_from_manifold(
+    task: Regression, direction: Float, log_scale: float, degree: int
+) -> float:
     """How far from the curve of starts that end at the saddle, relative to the start.
 
-    On it where this is at most `CAUGHT`. The start is `e^log_scale · direction`; where it is so
-    small that the curve is a straight line to all digits (at scale 0, say) its size is not used.
+    On it where this is at most `ON_MANIFOLD`. The start is `e^log_scale · direction`; where it is
+    so small that the curve is a straight line to all digits (at scale 0, say) its size is not used.
     """
     length = float(np.linalg.norm(direction))
     if length == 0.0:
@@ -39,19 +41,19 @@ def distance_from_trap(task: Regression, direction: Float, log_scale: float, deg
     found = NullSpace.of(task, unit)
     data = whiten(task.X, task.y)
     if not np.any(data.target):
-        return 1.0  # zero fits the data: nothing to be caught at
+        return 1.0  # zero fits the data: no saddle there
     outside = float(np.linalg.norm(found.kept))
     outside = outside if outside > ROUNDING else 0.0
-    pull = data.singular_values**2
-    if log_size < STRAIGHT or len(pull) == 1:
-        end: Float = -pull * data.target / float(np.linalg.norm(pull * data.target))
+    neg_grad = data.singular_values**2
+    if log_size < STRAIGHT or len(neg_grad) == 1:
+        end: Float = -neg_grad * data.target / float(np.linalg.norm(neg_grad * data.target))
     else:
         size = float(np.exp(log_size))
-        end = _back_from_zero(data.target, pull, degree, size) / size
+        end = _back_from_zero(data.target, neg_grad, degree, size) / size
     return float(np.hypot(outside, np.linalg.norm(data.rows @ unit - end)))
 
 
-def _back_from_zero(target: Float, pull: Float, degree: int, size: float) -> Float:
+def _back_from_zero(target: Float, neg_grad: Float, degree: int, size: float) -> Float:
     """The point at this distance from 0 on the curve, in coordinates of the row space.
 
     Backwards in time `dη/dτ = −Σ²(Σ⁻¹Uᵀy − ‖η‖^{D−1}η)`, here by length of arc.
@@ -59,7 +61,7 @@ def _back_from_zero(target: Float, pull: Float, degree: int, size: float) -> Flo
 
     def direction(_: float, state: Float) -> Float:
         radius = float(np.linalg.norm(state))
-        velocity = pull * (radius ** (degree - 1) * state - target)
+        velocity = neg_grad * (radius ** (degree - 1) * state - target)
         unit: Float = velocity / float(np.linalg.norm(velocity))
         return unit
 

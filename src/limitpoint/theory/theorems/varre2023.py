@@ -136,7 +136,7 @@ def _limit_of(problem: Problem, theorem: Theorem) -> Limit:
     return limit_at(
         coef,
         theorem,
-        clocks=coef.copy(),
+        mirror=coef.copy(),
         dual=dual,
         potential=_potential(first, second, gamma),
         certificate=certificate,
@@ -220,7 +220,7 @@ THEOREM_3_1 = register(
             "σ(W₁)² = √(σ(β)²+γ²) + γ, σ(W₂)² = √(σ(β)²+γ²) − γ, the others of W₁ stay √(2γ): "
             "small γ gives a hidden layer of low rank. These relations hold at every time. The "
             "layers are determined up to a rotation of the hidden layer, on whitened data "
-            "entirely. Clocks and dual are those of the minimum-norm problem."
+            "entirely. Mirror coordinates and dual are those of the minimum-norm problem."
         ),
         concludes="limit",
         rank=30,

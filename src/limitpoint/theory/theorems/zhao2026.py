@@ -33,7 +33,7 @@ def saddles(problem: Problem) -> SaddlePath:
     Raises
     ------
     NoTheoremApplies
-        If the network has no growth times.
+        If the network has no activation times.
     InitError
         If the scale is not below 1.
 
@@ -48,9 +48,11 @@ def saddles(problem: Problem) -> SaddlePath:
     >>> (path.times * path.time_unit).round(1).tolist()
     [0.0, 69.1, 276.3, 389.1]
     """
-    growth = as_problem(problem).network.growth_times(problem.init)
+    growth = as_problem(problem).network.activation_times(problem.init)
     if growth is None:
-        raise NoTheoremApplies(f"{problem.network} has no growth times, so no saddle path is known")
+        raise NoTheoremApplies(
+            f"{problem.network} has no activation times, so no saddle path is known"
+        )
     if problem.init.log_scale >= 0:
         raise InitError(
             "saddles needs a scale below 1, where there are plateaus; "
@@ -71,8 +73,8 @@ def _limit_of(problem: Problem, theorem: Theorem) -> Limit:
         coef=path.coef,
         signs=np.sign(path.coef),
         log_abs_coef=logs,
-        clocks=np.array(path.duals[-1]),
-        dual=np.array(path.sample_duals[-1]),
+        mirror=np.array(path.mirrors[-1]),
+        dual=np.array(path.duals[-1]),
         theorem=theorem,
         potential=path.objective,
         certificate=path.certificate,
@@ -95,19 +97,19 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
     return (covered, scale, *model)
 
 
-def _conditions_on_half_lines(problem: Problem) -> Sequence[Condition]:
+def _conditions_under_signs(problem: Problem) -> Sequence[Condition]:
     network = problem.network
-    known = network.growth_times(problem.init) is not None
+    known = network.activation_times(problem.init) is not None
     detail = f"the network is {network}"
-    return (Condition("growth times known", known, None, detail), scale_zero(problem))
+    return (Condition("activation times known", known, None, detail), scale_zero(problem))
 
 
 def _limit(problem: Problem) -> Limit:
     return _limit_of(problem, COROLLARY_4_6)
 
 
-def _limit_on_half_lines(problem: Problem) -> Limit:
-    return _limit_of(problem, HALF_LINES_AT_ZERO)
+def _limit_under_signs(problem: Problem) -> Limit:
+    return _limit_of(problem, SIGN_CONSTRAINED_AT_ZERO)
 
 
 COROLLARY_4_6 = register(
@@ -117,7 +119,7 @@ COROLLARY_4_6 = register(
         statement=(
             "As the scale of the initialisation vanishes, training visits the saddles of "
             "Algorithm 1 in order and ends at argmin Σ t_i⁺β_i⁺ + t_i⁻β_i⁻ among the best fits, "
-            "with the growth times t_i^± = ∫ dx/Π_j √(x²+Δ_j) over x > ±v_i(0), v the smallest "
+            "with the activation times t_i^± = ∫ dx/Π_j √(x²+Δ_j) over x > ±v_i(0), v the smallest "
             "layer turned by the sign of the product of the others; at depth 2 all are 1 (minimum "
             "ℓ1). For a general two-layer network β_i = k_i(θ_i) they are 1/λ_max and −1/λ_min of "
             "the Hessian of k_i at 0."
@@ -129,25 +131,25 @@ COROLLARY_4_6 = register(
     )
 )
 
-HALF_LINES_AT_ZERO = register(
+SIGN_CONSTRAINED_AT_ZERO = register(
     Theorem(
-        id="limitpoint.half_lines_at_zero",
+        id="limitpoint.sign_constrained_at_zero",
         citation=(
             "limitpoint; extends Zhao et al. (2026), Corollary 4.6, to tied layers, to power and "
             "paired networks and to bounded coefficients"
         ),
         statement=(
             "Where two layers of a coordinate tie for the smallest in modulus, its coefficient "
-            "keeps its sign for ever (at zero it never moves), and the growth time of the other "
-            "side is infinite; likewise where β = u^L is one-sided. For u^L the growth time is "
-            "1/(L(L−2)|u|^{L−2}), at L = 2 one half; for u₊v₊ − u₋v₋ it is 1. A coefficient "
-            "bounded elsewhere keeps its bound. With those growth times Corollary 4.6 holds "
-            "unchanged, the limit being a least-squares fit under the constraints where these "
-            "forbid a fit."
+            "keeps its sign for ever (at zero it never moves), and the activation time of the "
+            "other side is infinite; likewise where β = u^L is one-sided. For u^L the activation "
+            "time is 1/(L(L−2)|u|^{L−2}), at L = 2 one half; for u₊v₊ − u₋v₋ it is 1. A "
+            "coefficient bounded elsewhere keeps its bound. With those activation times Corollary "
+            "4.6 holds unchanged, the limit being a least-squares fit under the constraints where "
+            "these forbid a fit."
         ),
         concludes="limit",
         rank=4,
-        conditions=_conditions_on_half_lines,
-        limit=_limit_on_half_lines,
+        conditions=_conditions_under_signs,
+        limit=_limit_under_signs,
     )
 )

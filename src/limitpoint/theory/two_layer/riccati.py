@@ -92,8 +92,8 @@ def riccati_log_singular_values(
 ) -> Float:
     """Natural logarithms of `riccati_singular_values`, −∞ where a value is zero."""
     scale = Gamma.read(gamma, log_gamma)
-    sigma, clock = _targets_and_clock(targets, times, curvature)
-    parts = _Parts.of(sigma, clock, scale)
+    sigma, scaled_time = _targets_and_time(targets, times, curvature)
+    parts = _Parts.of(sigma, scaled_time, scale)
     with np.errstate(divide="ignore"):
         log_sigma = np.log(np.where(sigma > 0, sigma, 1.0))
         numerator = log_sigma + np.log(parts.grown) + np.log(parts.w + parts.v * parts.E)
@@ -116,10 +116,10 @@ def riccati_alphas(
 ) -> Float:
     """Singular values of `α = (W₁W₁ᵀ)⁻¹β` (varre C.33), times × targets; all below 1."""
     scale = Gamma.read(gamma, log_gamma)
-    sigma, clock = _targets_and_clock(targets, times, curvature)
-    parts = _Parts.of(sigma, clock, scale)
+    sigma, scaled_time = _targets_and_time(targets, times, curvature)
+    parts = _Parts.of(sigma, scaled_time, scale)
     alphas: Float = np.where(
-        sigma > 0, sigma * parts.grown / (parts.w + parts.v * parts.E), np.zeros_like(clock)
+        sigma > 0, sigma * parts.grown / (parts.w + parts.v * parts.E), np.zeros_like(scaled_time)
     )
     return alphas
 
@@ -271,7 +271,7 @@ def jumps(
     >>> process.indices.tolist(), process.times.tolist(), process.values.tolist()
     ([1, 0], [0.25, 1.0], [0.4, 0.25])
     """
-    sigma, _ = _targets_and_clock(targets, 0.0, curvature)
+    sigma, _ = _targets_and_time(targets, 0.0, curvature)
     unit = 1.0
     if gamma is not None or log_gamma is not None:
         unit = -Gamma.read(gamma, log_gamma).log
@@ -300,12 +300,12 @@ class _Parts:
     grown: Float
 
     @classmethod
-    def of(cls, sigma: Float, clock: Float, scale: Gamma) -> "_Parts":
+    def of(cls, sigma: Float, scaled_time: Float, scale: Gamma) -> "_Parts":
         sigma = np.where(sigma > 0, sigma, 1.0)
         root = np.hypot(sigma, scale.value)
         w = root + scale.value
         with np.errstate(over="ignore"):
-            exponent = -2 * root * clock
+            exponent = -2 * root * scaled_time
         return cls(
             w=w,
             v=sigma * (sigma / w),
@@ -315,7 +315,7 @@ class _Parts:
         )
 
 
-def _targets_and_clock(
+def _targets_and_time(
     targets: ArrayLike, times: ArrayLike, curvature: float
 ) -> tuple[Float, Float]:
     """The targets, and `c·t` with an axis for them."""
@@ -327,5 +327,5 @@ def _targets_and_clock(
     if (moments < 0).any():
         raise LimitpointError(f"times must not be negative; one is {moments.min()}")
     with np.errstate(over="ignore"):
-        clock: Float = factor * moments[..., None]
-    return sigma, clock
+        scaled_time: Float = factor * moments[..., None]
+    return sigma, scaled_time

@@ -46,8 +46,8 @@ def two_layer_mirror_bound(
     divergence = coef_divergence(best, np.zeros_like(best), gamma=gamma, log_gamma=log_gamma)
     with np.errstate(divide="ignore", over="ignore"):
         # Times in logarithms: √(2γ) may be too small for float64.
-        log_clock = 0.5 * (np.log(2.0) + scale.log) + np.log(moments)
-        ratio = np.exp(-log_clock) if divergence > 0 else np.zeros_like(moments)
+        log_scaled_time = 0.5 * (np.log(2.0) + scale.log) + np.log(moments)
+        ratio = np.exp(-log_scaled_time) if divergence > 0 else np.zeros_like(moments)
         bound: Float = np.minimum(start, floor + divergence * ratio)
     return bound
 

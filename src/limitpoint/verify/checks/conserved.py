@@ -4,7 +4,7 @@ import numpy as np
 
 from limitpoint.arrays import Float
 from limitpoint.dynamics import Trajectory
-from limitpoint.networks import Network, WithoutClocks
+from limitpoint.networks import Network, WithoutMirrorMap
 from limitpoint.verify.verdict import Check
 
 __all__ = ["drift_check"]
@@ -32,7 +32,7 @@ def drift_check(
         if not values.size:
             return None
         moved = np.nan_to_num(np.abs(values - values[:, :1]), nan=np.inf)
-        allowed = _shaken(network, layers, error)
+        allowed = _perturbation(network, layers, error)
         if network.invariants_cancel:
             squares = _squares(network, layers)
             unit = float(squares.max()) if 0 < squares.max() < np.inf else 1.0
@@ -49,7 +49,7 @@ def drift_check(
 
 def _squares(network: Network, layers: tuple[Float, ...]) -> Float:
     """The largest squares at every time: of each coefficient's entries, or of whole layers."""
-    if isinstance(network, WithoutClocks):
+    if isinstance(network, WithoutMirrorMap):
         norms = [np.sum(layer.reshape(len(layer), -1) ** 2, axis=-1) for layer in layers]
         return np.asarray(np.max(norms, axis=0))
     return np.asarray(np.max([layer**2 for layer in layers], axis=0))
@@ -60,14 +60,14 @@ def _aligned(squares: Float, values: Float) -> tuple[int, ...]:
     return (1, *squares.shape, *[1] * (values.ndim - 1 - squares.ndim))
 
 
-def _shaken(network: Network, layers: tuple[Float, ...], error: float) -> Float:
+def _perturbation(network: Network, layers: tuple[Float, ...], error: float) -> Float:
     """The change of each quantity at every time by such an error of every layer."""
     values = network.invariants(layers)
     total = np.zeros_like(values)
     for index, layer in enumerate(layers):
         ways = []
         for factor in (1.0 - error, 1.0 + error):
-            shaken = [*layers[:index], factor * layer, *layers[index + 1 :]]
-            ways.append(np.abs(network.invariants(shaken) - values))
+            perturbation = [*layers[:index], factor * layer, *layers[index + 1 :]]
+            ways.append(np.abs(network.invariants(perturbation) - values))
         total += np.maximum(*ways)
     return total

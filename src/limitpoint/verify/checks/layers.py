@@ -32,7 +32,7 @@ def layer_checks(
     """The layer that is furthest from its prediction beyond what it may, or nearest to it.
 
     `moved` is by how much the products within a diagonal form may be off beyond what the run's
-    misfit explains.
+    relative residual explains.
     """
     if limit.layers is None or run.layers is None:
         return []
@@ -49,7 +49,9 @@ def layer_checks(
         off = float(np.linalg.norm(end - wanted)) / size
         found.append((off, SAFETY * (room / size + accumulated)))
     off, tolerance = max(found, key=lambda one: one[0] / one[1])
-    return [Check(f"{name}: layers", off, tolerance, "misfit, accuracy, taken to the layers")]
+    return [
+        Check(f"{name}: layers", off, tolerance, "relative residual, accuracy, taken to the layers")
+    ]
 
 
 def _rooms_within(

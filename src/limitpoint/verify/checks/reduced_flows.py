@@ -1,4 +1,4 @@
-"""Flows of networks that are diagonal ones in disguise, where rounding takes them out of it.
+"""Flows of networks that reduce to diagonal ones, where rounding takes them out of it.
 
 Commuting matrices do not stay so for ever in float64: what rounding adds outside their common
 eigenbasis grows while an eigenvalue waits to grow, and takes over in the end. The network that is
@@ -26,7 +26,7 @@ def end_within(reduction: Reduction | None, scales: Sensitivity) -> float | None
     Where the form does not reach the data the flow within it knows, and stops.
     """
     limit = scales.limit
-    endless = limit.status is Status.LEAST_SQUARES or not np.isfinite(limit.clocks).all()
+    endless = limit.status is Status.LEAST_SQUARES or not np.isfinite(limit.mirror).all()
     if not endless or reduction is None:
         return None
     return float(engines.flow(reduction.diagonal, space=LogCoordinates()).times[-1])
@@ -66,6 +66,6 @@ def within_the_form(reduction: Reduction, space: LogCoordinates) -> Trajectory:
         times=run.times,
         coefs=np.stack([form.outer_coefs(coef) for coef in run.coefs]),
         losses=run.losses,
-        misfit=run.misfit,
+        relative_residual=run.relative_residual,
         layers=tuple(np.stack(each) for each in zip(*records, strict=True)),
     )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from limitpoint.dynamics import FitGauge, LabelNoise, Optimiser, Trajectory
+from limitpoint.dynamics import LabelNoise, Optimiser, RelativeResidual, Trajectory
 from limitpoint.dynamics.flows.row_space import RowSpace
 from limitpoint.errors import LimitpointError
 from limitpoint.networks import CoupledNetwork, TwoLayer
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 # A training run that misses the data by more than this has not ended yet, and cannot be compared.
-TRAINING_MISFIT = 1e-3
+TRAINING_RESIDUAL = 1e-3
 
 
 def has_null_space(problem: Problem) -> bool:
@@ -52,13 +52,14 @@ def random_training_checks(problem: Problem, optimiser: Optimiser, run: Trajecto
             "the flow, and only rank-one, fully connected and two-layer networks have a law that "
             "noise obeys. Train by GD, or compare with train"
         )
-    gauge = FitGauge.of(task, np.asarray(network.coef(problem.init.layers)))
-    misfit = arrival_check(
-        "training: misfit",
+    measure = RelativeResidual.of(task, np.asarray(network.coef(problem.init.layers)))
+    relative_residual = arrival_check(
+        "training: relative residual",
         run,
-        # By the coefficients too: the tolerance of the distance takes their misfit for granted.
-        max(run.misfit, gauge.misfit(run.coef)),
-        TRAINING_MISFIT,
+        # By the coefficients too: the tolerance of the distance takes their relative residual for
+        # granted.
+        max(run.relative_residual, measure.relative_residual(run.coef)),
+        TRAINING_RESIDUAL,
         "else more steps are needed",
     )
     law = law_check("training", problem, run, int(run.steps[-1]) if run.steps is not None else 0)
@@ -66,7 +67,7 @@ def random_training_checks(problem: Problem, optimiser: Optimiser, run: Trajecto
     if isinstance(optimiser, LabelNoise):
         return kept
     if not np.isfinite(run.coef).all():
-        return [misfit, *kept]
+        return [relative_residual, *kept]
     outer = network.outer([layer[-1] for layer in run.layers])
     end = engines.predict(problem, outer=outer)
     size = float(np.linalg.norm(end.coef)) or 1.0
@@ -75,7 +76,7 @@ def random_training_checks(problem: Problem, optimiser: Optimiser, run: Trajecto
     grown = float(np.linalg.norm(outer) * np.max(np.abs(run.layers[0])))
     rounding = law.tolerance * grown * np.sqrt(task.n_features)
     return [
-        misfit,
+        relative_residual,
         *kept,
         Check(
             "training: distance from the law's end",
@@ -109,17 +110,17 @@ def training_checks(
     """Compare a run with the limit, given a run with half its step."""
     # Halving the step halves a first-order error, so the two runs differ by half of it.
     with np.errstate(over="ignore", invalid="ignore"):  # a diverged run fails its checks as NaN
-        misfit = scales.misfit(run.coef)
+        relative_residual = scales.relative_residual(run.coef)
         step_effect = 2 * float(np.linalg.norm(run.coef - finer.coef)) / scales.size
         distance = scales.distance(run.coef)
         lost = float(run.losses[0] - run.losses[-1])
     checks = [
         # By what the start can reach, which training itself does not know of every network.
         arrival_check(
-            "training: misfit",
+            "training: relative residual",
             run,
-            misfit,
-            TRAINING_MISFIT,
+            relative_residual,
+            TRAINING_RESIDUAL,
             "else more steps are needed",
         ),
         Check(

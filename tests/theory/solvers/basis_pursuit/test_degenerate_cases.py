@@ -59,7 +59,7 @@ class TestReentry:
             assert path.status is Status.CONVERGED
         assert seen
 
-    def test_a_coefficient_standing_at_its_wall_reenters_at_once(self):
+    def test_a_coefficient_standing_at_its_threshold_reenters_at_once(self):
         # x0 enters, then x1 takes over exactly and x0 stands at its wall with zero slope.
         X = [[1, 1, 0], [0, 1, 0], [0, 0, 1]]
         path = saddle_path(X, [1, 1, 0.25], [1, 1.75, 1], 1.0)
@@ -154,7 +154,7 @@ class TestLeastSquares:
         assert path.n_saddles == 0
 
 
-class TestGrowthTimes:
+class TestActivationTimes:
     @pytest.mark.parametrize("seed", range(10))
     def test_infinite_sides_never_grow(self, seed):
         X, _, rng = random_problem(seed)
@@ -190,7 +190,7 @@ class TestGrowthTimes:
         start = np.linalg.lstsq(X[:, [2, 7]], y)[0]
         np.testing.assert_allclose(path.coefs[1, [2, 7]], start, rtol=1e-12)
         assert path.objective == pytest.approx(minimal_penalty(X, y, t, t), rel=1e-9)
-        np.testing.assert_allclose(path.duals[:, [2, 7]], 0.0, atol=1e-12)
+        np.testing.assert_allclose(path.mirrors[:, [2, 7]], 0.0, atol=1e-12)
 
     def test_all_free(self):
         rng = np.random.default_rng(4)
@@ -233,7 +233,7 @@ class TestBounds:
         np.testing.assert_array_equal(path.coef, [-1.0])
         assert path.certificate.ok
 
-    def test_a_bounded_coefficient_moves_again_when_its_clock_is_back(self):
+    def test_a_bounded_coefficient_moves_again_when_its_mirror_coordinate_is_back(self):
         rng = np.random.default_rng(0)
         found = False
         for _ in range(50):
@@ -249,7 +249,7 @@ class TestBounds:
         free, bounded = saddle_path(X, y), saddle_path(X, y, lower=-1e3, upper=1e3)
         np.testing.assert_allclose(bounded.coefs, free.coefs, rtol=1e-12)
 
-    def test_a_zero_bound_is_an_infinite_growth_time(self):
+    def test_a_zero_bound_is_an_infinite_activation_time(self):
         X, y, _ = random_problem(6)
         np.testing.assert_allclose(
             saddle_path(X, y, lower=0.0).coefs, saddle_path(X, y, 1.0, INF).coefs, rtol=1e-13

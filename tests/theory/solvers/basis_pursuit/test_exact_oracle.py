@@ -10,13 +10,13 @@ from limitpoint.theory.solvers.basis_pursuit import saddle_path
 
 
 def compare(X, y, t_plus, t_minus):
-    times, coefs, clocks, ambiguous = exact_path(X, y, t_plus, t_minus)
+    times, coefs, xi, ambiguous = exact_path(X, y, t_plus, t_minus)
     path = saddle_path(X, y, t_plus, t_minus)
     floats = lambda rows: np.array([[float(v) for v in row] for row in rows])  # noqa: E731
     exact_coefs = floats(coefs)
     assert path.n_saddles == len(times) - 1
     np.testing.assert_allclose(path.times, [float(t) for t in times], rtol=1e-10)
-    np.testing.assert_allclose(path.duals, floats(clocks), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(path.mirrors, floats(xi), rtol=1e-10, atol=1e-10)
     fits, exact_fits = path.coefs @ np.transpose(X), exact_coefs @ np.transpose(X)
     np.testing.assert_allclose(fits, exact_fits, rtol=1e-10, atol=1e-10)
     assert path.degenerate.tolist() == ambiguous

@@ -35,7 +35,7 @@ def test_same_path(convert):
     assert path.status is EXPECTED.status
     assert path.coefs.dtype == np.float64
     np.testing.assert_allclose(path.coefs, EXPECTED.coefs, rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(path.duals, EXPECTED.duals, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(path.mirrors, EXPECTED.mirrors, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(path.times, EXPECTED.times, rtol=1e-12)
 
 
@@ -51,7 +51,7 @@ def test_result_is_frozen_and_consistent():
     with pytest.raises(AttributeError, match="cannot assign"):
         EXPECTED.status = Status.STOPPED
     p = EXPECTED.n_saddles
-    assert EXPECTED.coefs.shape == EXPECTED.duals.shape == (p + 1, 14)
+    assert EXPECTED.coefs.shape == EXPECTED.mirrors.shape == (p + 1, 14)
     assert len(EXPECTED.times) == len(EXPECTED.losses) == p + 1
     assert len(EXPECTED.entered) == len(EXPECTED.left) == p
     np.testing.assert_array_equal(EXPECTED.coefs[0], 0)

@@ -20,7 +20,7 @@ def problems(draw):
 def assert_same(path, other, *, coefs, duals, time=1.0):
     assert path.status is other.status
     np.testing.assert_allclose(coefs, other.coefs, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(duals, other.duals, rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(duals, other.mirrors, rtol=1e-7, atol=1e-8)
     np.testing.assert_allclose(path.times * time, other.times, rtol=1e-7)
 
 
@@ -34,7 +34,7 @@ def test_permutation(problem):
     order = rng.permutation(len(plus))
     path, other = saddle_path(X, y, plus, minus), None
     other = saddle_path(X[:, order], y, plus[order], minus[order])
-    assert_same(path, other, coefs=path.coefs[:, order], duals=path.duals[:, order])
+    assert_same(path, other, coefs=path.coefs[:, order], duals=path.mirrors[:, order])
 
 
 @SETTINGS
@@ -43,19 +43,19 @@ def test_rotation_of_the_samples(problem):
     X, y, plus, minus, rng = problem
     turn, _ = np.linalg.qr(rng.normal(size=(len(y), len(y))))
     path, other = saddle_path(X, y, plus, minus), saddle_path(turn @ X, turn @ y, plus, minus)
-    assert_same(path, other, coefs=path.coefs, duals=path.duals)
+    assert_same(path, other, coefs=path.coefs, duals=path.mirrors)
 
 
 @SETTINGS
 @given(problems())
-def test_sign_flips_exchange_the_growth_times(problem):
+def test_sign_flips_exchange_the_activation_times(problem):
     X, y, plus, minus, rng = problem
     flip = rng.choice([-1.0, 1.0], len(plus))
     path = saddle_path(X, y, plus, minus)
     other = saddle_path(
         X * flip, y, np.where(flip > 0, plus, minus), np.where(flip > 0, minus, plus)
     )
-    assert_same(path, other, coefs=path.coefs * flip, duals=path.duals * flip)
+    assert_same(path, other, coefs=path.coefs * flip, duals=path.mirrors * flip)
 
 
 @SETTINGS
@@ -71,10 +71,10 @@ def test_units_of_the_target(problem, log_size):
 
 @SETTINGS
 @given(problems(), st.floats(0.01, 100))
-def test_units_of_the_growth_times(problem, size):
+def test_units_of_the_activation_times(problem, size):
     X, y, plus, minus, _ = problem
     path, other = saddle_path(X, y, plus, minus), saddle_path(X, y, size * plus, size * minus)
-    assert_same(path, other, coefs=path.coefs, duals=path.duals * size, time=size)
+    assert_same(path, other, coefs=path.coefs, duals=path.mirrors * size, time=size)
 
 
 @SETTINGS

@@ -6,20 +6,22 @@ from tests.theory.solvers.basis_pursuit.instances import dense, random_instance
 
 from limitpoint import Status
 from limitpoint.theory.solvers.basis_pursuit import saddle_path
-from limitpoint.theory.solvers.basis_pursuit.mirror_coordinates import Clocks
+from limitpoint.theory.solvers.basis_pursuit.mirror_coordinates import MirrorCoordinates
 
 
 @pytest.fixture
 def watch_always(monkeypatch):
     """Watch as few columns as possible, however small the problem, and count the renewals."""
     renewals = []
-    original = Clocks._watch_nearest
+    original = MirrorCoordinates._watch_nearest
     monkeypatch.setattr("limitpoint.theory.solvers.basis_pursuit.mirror_coordinates.MIN_ENTRIES", 0)
     monkeypatch.setattr(
         "limitpoint.theory.solvers.basis_pursuit.mirror_coordinates.MAX_WATCHED_FRACTION", 0.95
     )
     monkeypatch.setattr(
-        Clocks, "_watch_nearest", lambda self, keep: (renewals.append(1), original(self, keep))
+        MirrorCoordinates,
+        "_watch_nearest",
+        lambda self, keep: (renewals.append(1), original(self, keep)),
     )
     return renewals
 
@@ -29,7 +31,7 @@ def assert_same(path, other):
     assert path.status is other.status
     np.testing.assert_array_equal(path.degenerate, other.degenerate)
     np.testing.assert_allclose(path.times, other.times, rtol=1e-9)
-    np.testing.assert_allclose(path.duals, other.duals, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(path.mirrors, other.mirrors, rtol=1e-8, atol=1e-10)
     unique = np.flatnonzero(~path.degenerate)
     np.testing.assert_allclose(path.coefs[unique], other.coefs[unique], rtol=1e-8, atol=1e-10)
     for step in unique[unique > 0]:
@@ -78,15 +80,17 @@ def test_ties_and_duplicates(watch_always, monkeypatch):
     plain = saddle_path(X, y)
     assert watched.status is plain.status is Status.DEGENERATE
     np.testing.assert_allclose(watched.times, plain.times, rtol=1e-10)
-    np.testing.assert_allclose(watched.duals, plain.duals, atol=1e-10)
+    np.testing.assert_allclose(watched.mirrors, plain.mirrors, atol=1e-10)
 
 
 def test_large_problem_takes_the_short_cut(monkeypatch):
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(60, 3000)), rng.normal(size=60)
     products = []
-    original = Clocks._update_all
-    monkeypatch.setattr(Clocks, "_update_all", lambda self: (products.append(1), original(self)))
+    original = MirrorCoordinates._update_all
+    monkeypatch.setattr(
+        MirrorCoordinates, "_update_all", lambda self: (products.append(1), original(self))
+    )
     short = saddle_path(X, y)
     assert 0 < len(products) < short.n_saddles / 2
     monkeypatch.setattr(

@@ -17,7 +17,7 @@ SURE = {Status.CONVERGED, Status.DEGENERATE, Status.LEAST_SQUARES}
 def check_honest(X, y, t=1.0, highs_tol=None):
     """A status that claims success comes with a certificate that another call confirms."""
     path = saddle_path(X, y, t, t)
-    again = certify(X, y, path.coef, path.sample_duals[-1], t, t)
+    again = certify(X, y, path.coef, path.duals[-1], t, t)
     assert path.certificate == again
     if path.status in SURE:
         assert again.worst <= 1e-9
@@ -117,7 +117,7 @@ def test_columns_scaled_over_sixteen_orders(seed):
     scales = 10.0 ** rng.uniform(-8, 8, 40)
     unit = rng.normal(size=(15, 40))
     y = unit @ rng.normal(size=40)
-    # With growth times that scale along, this is the unscaled problem in other units.
+    # With activation times that scale along, this is the unscaled problem in other units.
     scaled, plain = check_honest(unit * scales, y, scales), saddle_path(unit, y)
     np.testing.assert_allclose(scaled.coefs * scales, plain.coefs, rtol=1e-7, atol=1e-9)
     check_honest(unit * scales, y)

@@ -10,8 +10,9 @@ from limitpoint import Status
 from limitpoint.theory.solvers.basis_pursuit import saddle_path
 
 OK = {Status.CONVERGED, Status.DEGENERATE}
-# The clocks at a wall are there to 1e-11 of the growth time, or to the rounding error of xᵀν.
-AT_WALL = 1e-10
+# The mirror coordinates at a wall are there to 1e-11 of the activation time, or to the rounding
+# error of xᵀν.
+AT_THRESHOLD = 1e-10
 ROUNDING = 16 * np.finfo(float).eps
 
 
@@ -27,24 +28,24 @@ def check_limit(seed):
 
 
 def check_saddles(seed):
-    """Every saddle is the least-squares point over the signs of the clocks at a wall."""
+    """Every saddle is the least-squares point over the signs of ξ at a wall."""
     X, y, t_plus, t_minus = random_instance(seed)
     path = saddle_path(X, y, t_plus, t_minus)
     A = dense(X)
     sizes = np.linalg.norm(A, axis=0)
-    for s, nu, k in zip(path.duals[1:], path.sample_duals[1:], path.coefs[1:], strict=True):
-        near = AT_WALL * np.maximum(t_plus, t_minus) + ROUNDING * sizes * np.linalg.norm(nu)
+    for s, nu, k in zip(path.mirrors[1:], path.duals[1:], path.coefs[1:], strict=True):
+        near = AT_THRESHOLD * np.maximum(t_plus, t_minus) + ROUNDING * sizes * np.linalg.norm(nu)
         grows, falls = t_plus - s <= near, t_minus + s <= near
-        wall = np.flatnonzero(grows | falls)
-        assert set(np.flatnonzero(k)) <= set(wall)
+        threshold = np.flatnonzero(grows | falls)
+        assert set(np.flatnonzero(k)) <= set(threshold)
         assert (k[grows] >= 0).all()
         assert (k[falls] <= 0).all()
-        low = np.where(falls[wall], -np.inf, 0.0)
-        high = np.where(grows[wall], np.inf, 0.0)
-        norms = np.where(sizes[wall] > 0, sizes[wall], 1.0)
+        low = np.where(falls[threshold], -np.inf, 0.0)
+        high = np.where(grows[threshold], np.inf, 0.0)
+        norms = np.where(sizes[threshold] > 0, sizes[threshold], 1.0)
         bounds = (low * norms, high * norms)  # infinite or zero: unchanged by the scaling
-        best = lsq_linear(A[:, wall] / norms, y, bounds=bounds, method="bvls", tol=1e-14)
-        error = np.linalg.norm(A @ k - A[:, wall] @ (best.x / norms))
+        best = lsq_linear(A[:, threshold] / norms, y, bounds=bounds, method="bvls", tol=1e-14)
+        error = np.linalg.norm(A @ k - A[:, threshold] @ (best.x / norms))
         assert error <= 1e-8 * np.linalg.norm(y)
 
 

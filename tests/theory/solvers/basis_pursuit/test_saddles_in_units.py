@@ -22,9 +22,9 @@ def test_the_two_exact_oracles_agree(seed):
     m, n = int(rng.integers(1, 5)), int(rng.integers(1, 8))
     X, y = rng.integers(-9, 10, size=(m, n)).tolist(), rng.integers(-9, 10, size=m).tolist()
     plus, minus = rng.integers(1, 4, n).tolist(), rng.integers(1, 4, n).tolist()
-    times, coefs, clocks, ambiguous = exact_path(X, y, plus, minus)
+    times, coefs, xi, ambiguous = exact_path(X, y, plus, minus)
     found = exact_saddles(X, y, plus, minus)
-    assert (found.times, found.clocks) == (times, clocks)
+    assert (found.times, found.mirror) == (times, xi)
     assert found.coefs == coefs or any(ambiguous)
     assert not (found.unique and ambiguous[-1])
 
@@ -86,7 +86,8 @@ class TestRows:
             if path.status.ok:
                 assert path.status is (Status.CONVERGED if exact.fitted else Status.LEAST_SQUARES)
                 assert contribution_error(X, y, exact.coefs[-1], path.coef) < 1e-9
-        # Clocks that ties leave within rounding of walls 1e15 times smaller cannot all be told.
+        # Mirror coordinates that ties leave within rounding of walls 1e15 times smaller cannot all
+        # be told.
         assert certified >= 57
 
     def test_a_target_that_rounding_hides_is_refused(self):
@@ -119,11 +120,11 @@ class TestColumns:
         other = saddle_path(X * c, y, plus * c, minus * c, lower=lower / c, upper=upper / c)
         np.testing.assert_array_equal(other.coefs * c, path.coefs)
         np.testing.assert_array_equal(other.times, path.times)
-        np.testing.assert_array_equal(other.duals / c, path.duals)
+        np.testing.assert_array_equal(other.mirrors / c, path.mirrors)
         assert other.status is path.status
         assert other.certificate == path.certificate
 
-    def test_growth_times_of_one_coefficient_may_differ_by_twelve_orders(self):
+    def test_activation_times_of_one_coefficient_may_differ_by_twelve_orders(self):
         path = saddle_path([[1.0, 1.0]], [1.0], [1e-12, 1.0], 1.0)
         np.testing.assert_array_equal(path.coef, [1.0, 0.0])
         assert path.times[1] == pytest.approx(1e-12)
@@ -142,11 +143,11 @@ def vertex(X, y, t_plus, t_minus, support):
     """The solution on some columns and its dual, rounded from the exact ones."""
     A = [[Fraction(float(v)) for v in row] for row in X[:, support]]
     values = gauss(A, [Fraction(float(v)) for v in y])
-    walls = [
+    thresholds = [
         Fraction(float(t_plus[i])) if v > 0 else -Fraction(float(t_minus[i]))
         for i, v in zip(support, values, strict=True)
     ]
-    nu = gauss([list(row) for row in zip(*A, strict=True)], walls)
+    nu = gauss([list(row) for row in zip(*A, strict=True)], thresholds)
     k = np.zeros(X.shape[1])
     k[support] = [float(v) for v in values]
     return k, np.array([float(v) for v in nu])
@@ -171,7 +172,7 @@ class TestCertificate:
     def test_what_is_wrong_is_refused(self, number):
         X, y, t_plus, t_minus, _ = campaign.problem(number, SEED)
         path = saddle_path(X, y, t_plus, t_minus)
-        k, nu = path.coef, path.sample_duals[-1]
+        k, nu = path.coef, path.duals[-1]
         assert certify(X, y, k, nu, t_plus, t_minus).ok
         support = np.flatnonzero(k)
         for i in support:
@@ -212,7 +213,7 @@ class TestCertificate:
         path = saddle_path(X, y)
         assert path.status is Status.CONVERGED
         off = path.coef + 1e-7 * np.array([1.0, -1.0])  # moves the fit by 1e-14
-        certificate = certify(X, y, off, path.sample_duals[-1])
+        certificate = certify(X, y, off, path.duals[-1])
         assert certificate.residuals["feasibility"] < 1e-12
         assert certificate.residuals["error bound"] == pytest.approx(0.5e-7, rel=0.2)
 

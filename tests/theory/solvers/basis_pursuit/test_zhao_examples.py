@@ -10,12 +10,12 @@ X = np.array([[1, 0.5, 0.7, 0], [0.5, 1, 0.1, 0.7]])
 Y = np.array([1.0, 0.0])
 
 
-def test_appendix_c1_saddles_clocks_and_times():
+def test_appendix_c1_saddles_mirror_coordinates_and_times():
     path = saddle_path(X, Y)
     coefs = [[0, 0, 0, 0], [0.8, 0, 0, 0], [0, 0, 1.4, 0], [0, 0, 10 / 7, -10 / 49]]
     np.testing.assert_allclose(path.coefs, coefs, rtol=1e-13, atol=1e-15)
-    clocks = [[0, 0, 0, 0], [1, 0.5, 0.7, 0], [1, -0.4, 1, -0.84]]
-    np.testing.assert_allclose(path.duals[:3], clocks, rtol=1e-13, atol=1e-15)
+    xi = [[0, 0, 0, 0], [1, 0.5, 0.7, 0], [1, -0.4, 1, -0.84]]
+    np.testing.assert_allclose(path.mirrors[:3], xi, rtol=1e-13, atol=1e-15)
     np.testing.assert_allclose(path.times, [0, 1, 4, 4 + 80 / 49], rtol=1e-13)
     assert path.entered == ((0,), (2,), (3,))
     assert path.left == ((), (0,), ())
@@ -36,7 +36,7 @@ def test_appendix_c1_waiting_times_of_every_step():
     np.testing.assert_allclose(np.diff(path.times), [min(delta) for delta in expected], rtol=1e-12)
 
 
-def test_halved_growth_times_halve_the_clocks_only():
+def test_halved_activation_times_halve_the_mirror_coordinates_only():
     whole, half = saddle_path(X, Y), saddle_path(X, Y, 0.5, 0.5)
     np.testing.assert_allclose(half.coefs, whole.coefs, rtol=1e-14, atol=1e-16)
     np.testing.assert_allclose(half.times, whole.times / 2, rtol=1e-14)

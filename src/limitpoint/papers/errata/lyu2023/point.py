@@ -47,7 +47,7 @@ class Point:
         return np.asarray(self.task.X @ self.theta - self.task.y)
 
     @property
-    def pull(self) -> Float:
+    def neg_grad(self) -> Float:
         """Xᵀr."""
         return np.asarray(self.task.X.T @ self.residual)
 
@@ -79,8 +79,10 @@ class Point:
             return np.asarray(jax.jit(jax.jacfwd(jax.jacfwd(moved)))(0.0))
 
     def _loss(self, layers: Any) -> Any:
-        misfit = jnp.asarray(self.task.X) @ self.network.coef(layers) - jnp.asarray(self.task.y)
-        return jnp.mean(misfit**2)
+        relative_residual = jnp.asarray(self.task.X) @ self.network.coef(layers) - jnp.asarray(
+            self.task.y
+        )
+        return jnp.mean(relative_residual**2)
 
 
 def rank_one_point(depth: int = 3, norm: float = 3.0) -> Point:

@@ -20,13 +20,13 @@ LATE = 3e4
         "one sample anti-aligned with X⁺y"
     ),
 )
-def caught_at_the_saddle() -> Demonstration:
+def ends_at_the_saddle() -> Demonstration:
     """Depth 2, x = (1, 0), y = 1, from v₁ = (−0.7, 0), u₁ = v₂ = 0.7: all stays on the axis."""
 
     def slope(_: float, state: Float) -> Float:
         first, u, v = state[:2], state[2], state[3]
-        pull = 2 * (1.0 - u * v * first[0])
-        return np.array([pull * u * v, 0.0, pull * first[0] * v, pull * first[0] * u])
+        neg_grad = 2 * (1.0 - u * v * first[0])
+        return np.array([neg_grad * u * v, 0.0, neg_grad * first[0] * v, neg_grad * first[0] * u])
 
     start = np.array([-0.7, 0.0, 0.7, 0.7])
     end = solve_ivp(slope, (0.0, LATE), start, "LSODA", rtol=1e-12, atol=1e-16).y[:, -1]

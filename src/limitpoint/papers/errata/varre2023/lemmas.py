@@ -93,8 +93,8 @@ def _decay() -> Demonstration:
 )
 def _first_layer() -> Demonstration:
     state = turning_state()
-    truth = state.pull @ state.Z2.T
-    forms = state.Z1 @ state.alpha @ state.pull.T, state.pull @ state.alpha.T @ state.Z1
+    truth = state.neg_grad @ state.Z2.T
+    forms = state.Z1 @ state.alpha @ state.neg_grad.T, state.neg_grad @ state.alpha.T @ state.Z1
     return demonstration("Ż₁ along a flow, relative", [off(f, truth) for f in forms], FLOW)
 
 
@@ -108,7 +108,8 @@ def _coef_speed() -> Demonstration:
     state = turning_state()
     grams, alpha = (state.Z1.T @ state.Z1, state.Z1 @ state.Z1.T), state.alpha
     forms = [
-        gram @ state.pull + float((alpha.T @ gram @ alpha)[0, 0]) * state.pull for gram in grams
+        gram @ state.neg_grad + float((alpha.T @ gram @ alpha)[0, 0]) * state.neg_grad
+        for gram in grams
     ]
     errors = [off(form, state.beta_speed) for form in forms]
     return demonstration("β̇ along a flow, relative", errors, FLOW)

@@ -33,14 +33,14 @@ def _potential() -> Demonstration:
     state = state_of_three(outputs=2, gamma=0.3)
     left, values, right = np.linalg.svd(state.beta, full_matrices=False)
     speed = np.diag(left.T @ state.beta_speed @ right.T)
-    pull = np.diag(left.T @ state.pull @ right.T)
+    neg_grad = np.diag(left.T @ state.neg_grad @ right.T)
     errors = []
     for printed in (True, False):
         ahead, behind = (
             spectral_gradient(values + h * speed, gamma=state.gamma, printed=printed)
             for h in (DIFFERENCE, -DIFFERENCE)
         )
-        errors.append(off((ahead - behind) / (2 * DIFFERENCE), pull))
+        errors.append(off((ahead - behind) / (2 * DIFFERENCE), neg_grad))
     return demonstration("d∇Ψ(D)/dt against −∇_D loss, relative", errors, FLOW)
 
 

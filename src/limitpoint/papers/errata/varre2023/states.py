@@ -59,7 +59,7 @@ class State:
         return product
 
     @property
-    def pull(self) -> Float:
+    def neg_grad(self) -> Float:
         """R."""
         slope: Float = self.X.T @ (self.Y - self.X @ self.beta)
         return slope
@@ -72,7 +72,7 @@ class State:
     @property
     def beta_speed(self) -> Float:
         """`β̇ = Z₁Z₁ᵀR + RZ₂ᵀZ₂`."""
-        speed: Float = self.Z1 @ self.Z1.T @ self.pull + self.pull @ self.Z2.T @ self.Z2
+        speed: Float = self.Z1 @ self.Z1.T @ self.neg_grad + self.neg_grad @ self.Z2.T @ self.Z2
         return speed
 
 

@@ -17,7 +17,7 @@ from limitpoint.papers.varre2023.noise_process import NoiseProcess
 
 
 def _step() -> tuple[Float, Float, Float, Float, Float, float]:
-    """X, Y, W, a and the pull of one step of descent, and its size."""
+    """X, Y, W, a and the negative gradient of one step of descent, and its size."""
     rng = np.random.default_rng(0)
     X, Y, W = rng.standard_normal((4, 3)), rng.standard_normal(4), rng.standard_normal((3, 3))
     a = rng.standard_normal(3)

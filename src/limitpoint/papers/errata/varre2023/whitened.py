@@ -66,18 +66,18 @@ def _riccati() -> Demonstration:
         state.X,
         state.Y,
         state.gamma,
-        state.Z1 + step * state.pull @ state.Z2.T,
-        state.Z2 + step * state.Z1.T @ state.pull,
+        state.Z1 + step * state.neg_grad @ state.Z2.T,
+        state.Z2 + step * state.Z1.T @ state.neg_grad,
     )
     back = State(
         state.X,
         state.Y,
         state.gamma,
-        state.Z1 - step * state.pull @ state.Z2.T,
-        state.Z2 - step * state.Z1.T @ state.pull,
+        state.Z1 - step * state.neg_grad @ state.Z2.T,
+        state.Z2 - step * state.Z1.T @ state.neg_grad,
     )
     truth = (moved.alpha - back.alpha) / (2 * step)
-    alpha, R = state.alpha, state.pull
+    alpha, R = state.alpha, state.neg_grad
     errors = [off(R - form, truth) for form in (alpha @ R @ alpha.T, alpha @ R.T @ alpha)]
     # The differences leave step² times the size of the derivatives, some hundreds.
     return demonstration("α̇ by differences, k = d, relative", errors, 1e-7)

@@ -21,7 +21,7 @@ from limitpoint.theory.solvers.basis_pursuit.certify.row_scales import row_scale
 from limitpoint.theory.solvers.basis_pursuit.column_factor import EPS, ColumnFactor
 from limitpoint.theory.solvers.basis_pursuit.data_matrix import Design
 from limitpoint.theory.solvers.basis_pursuit.graded_factor import GradedFactor
-from limitpoint.theory.solvers.basis_pursuit.mirror_coordinates import Noise
+from limitpoint.theory.solvers.basis_pursuit.mirror_coordinates import Rounding
 
 # |xᵢᵀr| below this fraction of ‖xᵢ‖‖r‖ is rounding error: r is orthogonal to the passive columns to
 # a few EPS·‖r‖, and the dot product adds at most about √m·EPS (random signs) of ‖xᵢ‖‖r‖.
@@ -33,8 +33,8 @@ RESIDUAL_TOL = 64 * EPS
 # that a path does not end before the rows are fitted.
 ROUNDING_UNITS = 4.0
 # Rows that differ in size by more than this are factorised row by row from the start:
-# `ColumnFactor` is accurate to EPS of the largest row, 1e-13 of one that is smaller by this. Clocks
-# are asked 1e-11.
+# `ColumnFactor` is accurate to EPS of the largest row, 1e-13 of one that is smaller by this. Mirror
+# coordinates are asked 1e-11.
 GRADED_ROWS = 2.0**9
 # A passive coefficient that lands within this fraction of the way it came from an end of its box
 # has landed on it: the difference is rounding error of the triangular solve.
@@ -109,7 +109,7 @@ class ActiveSet:
         """From here on, factorise row by row; ``dropped`` came to rest by that."""
         columns = self.design.columns(self.passive.tolist())
         self._factor, self.is_graded = GradedFactor(self._factor.target, columns), True
-        self.dropped = self._settle()
+        self.dropped = self._finish()
 
     def is_fitted(self) -> bool:
         """Whether Xk = y, in every row up to the rounding error of what is added up in it.
@@ -129,19 +129,19 @@ class ActiveSet:
     def _is_fitted_in_rows(self) -> bool:
         return bool((np.abs(self.residual) <= RESIDUAL_TOL * self._row_sizes()).all())
 
-    def slope_noise(self, *, by_rows: bool = False) -> Noise:
+    def slope_rounding(self, *, by_rows: bool = False) -> Rounding:
         """The size below which a slope ``xᵢᵀr`` is zero, for every column.
 
         Relative to ``‖xᵢ‖‖r‖``, or, with rows of different size, to what rounding may have put
         into each row of r.
         """
         if isinstance(self._factor, GradedFactor):
-            turned, followed = self._factor.residual_noise(self._row_sizes())
-            noise = ROUNDING_UNITS * EPS * turned + self._slope_tol * followed
-            return Noise(self.design.moduli_products(noise), 1.0)
+            turned, followed = self._factor.residual_rounding(self._row_sizes())
+            rounding = ROUNDING_UNITS * EPS * turned + self._slope_tol * followed
+            return Rounding(self.design.moduli_products(rounding), 1.0)
         if by_rows:
-            return Noise(self._slope_tol * self.design.moduli_products(self.residual), 1.0)
-        return Noise(self._norm_tol, self.residual_norm)
+            return Rounding(self._slope_tol * self.design.moduli_products(self.residual), 1.0)
+        return Rounding(self._norm_tol, self.residual_norm)
 
     def _row_sizes(self) -> Float:
         """The sum of the moduli of what each row adds up."""
@@ -176,7 +176,7 @@ class ActiveSet:
                 rejected.add(j)
                 continue
             waiting.discard(j)
-            dropped = self._settle()
+            dropped = self._finish()
             waiting.update(dropped)
             # Thrown back to where it was: its slope was rounding error. Not to be tried again here.
             thrown_back = j in dropped and self.k[j] == start
@@ -247,8 +247,8 @@ class ActiveSet:
         indices = sorted(waiting)
         slopes = self.design.cross(indices, self.residual)
         k, low, high = self.k[indices], self.low[indices], self.high[indices]
-        noise = self.slope_noise()
-        moves = np.abs(slopes) > noise.units[indices] * noise.size
+        rounding = self.slope_rounding()
+        moves = np.abs(slopes) > rounding.units[indices] * rounding.size
         self.still = [j for j, moving in zip(indices, moves, strict=True) if not moving]
         can_move = np.where(slopes > 0, k < high, k > low) & moves
         cosines = np.zeros(len(indices))
@@ -258,8 +258,8 @@ class ActiveSet:
 
     def _violates(self, j: int) -> bool:
         slope = float(self.design.column(j) @ self.residual)
-        noise = self.slope_noise()
-        if not abs(slope) > noise.units[j] * noise.size:
+        rounding = self.slope_rounding()
+        if not abs(slope) > rounding.units[j] * rounding.size:
             self.still = [j]
             return False
         return bool(self.k[j] < self.high[j] if slope > 0 else self.k[j] > self.low[j])
@@ -277,7 +277,7 @@ class ActiveSet:
             self._factor.shift_target(self.k[j] * column)
         return True
 
-    def _settle(self) -> list[int]:
+    def _finish(self) -> list[int]:
         """Go to the least-squares point of the passive set, fixing what hits its box."""
         dropped: list[int] = []
         while self._factor.size:

@@ -1,9 +1,9 @@
 """The same problem in units in which columns and targets are of order one.
 
-A column times c, with its growth times times c and its bounds divided by c, is the same path: kᵢ is
-divided by c and sᵢ multiplied. y times c divides all times. Powers of two do both without rounding,
-so that units never matter; what they spare is overflow. Rows are left alone: their units are the
-weights of the loss, and the path depends on them.
+A column times c, with its activation times times c and its bounds divided by c, is the same path:
+kᵢ is divided by c and sᵢ multiplied. y times c divides all times. Powers of two do both without
+rounding, so that units never matter; what they spare is overflow. Rows are left alone: their units
+are the weights of the loss, and the path depends on them.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ import numpy as np
 
 from limitpoint.arrays import Float
 from limitpoint.theory.solvers.basis_pursuit.data_matrix import Design
-from limitpoint.theory.solvers.basis_pursuit.penalty import GrowthPenalty
+from limitpoint.theory.solvers.basis_pursuit.penalty import WeightedL1
 
 # Columns with norms within this of one, up or down, are left as they are: squares and products of
 # such numbers are far from the ends of float64, and scaling them would change no bit of the path.
@@ -30,10 +30,10 @@ class Units:
         """X in these units."""
         return design if (self.columns == 1.0).all() else design.scaled(self.columns)
 
-    def penalty(self, penalty: GrowthPenalty) -> GrowthPenalty:
-        """Growth times and bounds in these units."""
+    def penalty(self, penalty: WeightedL1) -> WeightedL1:
+        """Activation times and bounds in these units."""
         coefs = self.columns * self.target
-        return GrowthPenalty(
+        return WeightedL1(
             penalty.t_plus * self.columns,
             penalty.t_minus * self.columns,
             penalty.lower / coefs,

@@ -91,9 +91,9 @@ class GradedFactor:
         """Return the smallest v with ``Aᵀv = defect``."""
         return self._qr.lift(defect)
 
-    def residual_noise(self, sizes: Float) -> tuple[Float, Float]:
+    def residual_rounding(self, sizes: Float) -> tuple[Float, Float]:
         """What rounding may have put into each row of the residual (see `RowwiseQR`)."""
-        return self._qr.residual_noise(self.residual, self._left, sizes)
+        return self._qr.residual_rounding(self.residual, self._left, sizes)
 
     def _is_outside(self, column: Float) -> bool:
         """Whether some row of the column is more than rounding of what fits it."""
@@ -189,7 +189,7 @@ class RowwiseQR:
         turned[:p] = 0.0
         return self._unsorted(self._apply(turned, "N"))
 
-    def residual_noise(self, residual: Float, left: Float, sizes: Float) -> tuple[Float, Float]:
+    def residual_rounding(self, residual: Float, left: Float, sizes: Float) -> tuple[Float, Float]:
         """What rounding may have put into each row of a residual r, in units of EPS.
 
         ``r = (I − AA⁺)·left``, with ``left`` computed in twice the digits from terms of the given

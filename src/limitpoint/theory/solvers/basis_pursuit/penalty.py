@@ -14,19 +14,19 @@ from numpy.typing import ArrayLike
 from limitpoint.arrays import MOST_AXES, Float, as_number_array
 from limitpoint.errors import DataError
 
-# Sums of growth times, and differences from them, must not overflow.
+# Sums of activation times, and differences from them, must not overflow.
 LARGEST_TIME = 1e300
 
 
 @dataclass(frozen=True, eq=False)
-class GrowthPenalty:
-    """Growth times and bounds of every coefficient, all arrays of length n.
+class WeightedL1:
+    """Activation times and bounds of every coefficient, all arrays of length n.
 
-    Where a bound is 0 the growth time of that side is stored as 0: the side does not exist.
+    Where a bound is 0 the activation time of that side is stored as 0: the side does not exist.
 
     Examples
     --------
-    >>> penalty = growth_penalty(2, t_plus=[1.0, 2.0], t_minus=np.inf)
+    >>> penalty = weighted_l1(2, t_plus=[1.0, 2.0], t_minus=np.inf)
     >>> float(penalty.value(np.array([3.0, 1.0]))), penalty.lower
     (5.0, array([0., 0.]))
     """
@@ -38,7 +38,7 @@ class GrowthPenalty:
 
     @cached_property
     def scale(self) -> Float:
-        """The size of a meaningful change of sᵢ: the larger growth time; 0 for a free one."""
+        """The size of a meaningful change of sᵢ: the larger activation time; 0 for a free one."""
         return np.maximum(self.t_plus, self.t_minus)
 
     @cached_property
@@ -51,28 +51,28 @@ class GrowthPenalty:
         """Return R(k), for a k that respects the bounds."""
         return float(self.t_plus @ np.maximum(k, 0.0) + self.t_minus @ np.maximum(-k, 0.0))
 
-    def walls(self) -> tuple[Float, Float]:
+    def thresholds(self) -> tuple[Float, Float]:
         """The values of s at which a zero coefficient starts to fall, and to grow."""
         down = np.where(self.lower < 0, -self.t_minus, -np.inf)
         up = np.where(self.upper > 0, self.t_plus, np.inf)
         return down, up
 
 
-def growth_penalty(
+def weighted_l1(
     n: int,
     t_plus: ArrayLike = 1.0,
     t_minus: ArrayLike = 1.0,
     lower: ArrayLike = -np.inf,
     upper: ArrayLike = np.inf,
-) -> GrowthPenalty:
-    """Check growth times and bounds, and spread numbers over all n coefficients."""
+) -> WeightedL1:
+    """Check activation times and bounds, and spread numbers over all n coefficients."""
     plus = _per_feature("t_plus", t_plus, n)
     minus = _per_feature("t_minus", t_minus, n)
     low = _per_feature("lower", lower, n)
     high = _per_feature("upper", upper, n)
     for name, values in (("t_plus", plus), ("t_minus", minus)):
         if (values < 0).any():
-            raise DataError(f"{name} must not be negative: growth times are in [0, inf]")
+            raise DataError(f"{name} must not be negative: activation times are in [0, inf]")
         if (np.isfinite(values) & (values > LARGEST_TIME)).any():
             raise DataError(
                 f"{name} must be at most {LARGEST_TIME:g}, or infinite where a side never grows; "
@@ -86,7 +86,7 @@ def growth_penalty(
     high = np.where(np.isinf(plus), 0.0, high)
     plus = np.where(high == 0, 0.0, plus)
     minus = np.where(low == 0, 0.0, minus)
-    return GrowthPenalty(plus, minus, low, high)
+    return WeightedL1(plus, minus, low, high)
 
 
 def _per_feature(name: str, values: ArrayLike, n: int) -> Float:

@@ -17,7 +17,7 @@ from limitpoint.errors import LimitpointError
 from limitpoint.status import Status
 from limitpoint.theory.certificates.certificate import Certificate
 from limitpoint.theory.solvers.basis_pursuit.data_matrix import Design, euclidean_norm
-from limitpoint.theory.solvers.basis_pursuit.penalty import GrowthPenalty
+from limitpoint.theory.solvers.basis_pursuit.penalty import WeightedL1
 
 # A slope below this fraction of ‖x‖‖r‖ is shown as zero: r is recomputed from k here, so its
 # rounding error is that of y, not of r.
@@ -60,8 +60,8 @@ class SaddlePath:
         For each of the p steps, the coefficients that became non-zero, and those that came back
         to rest at zero.
     degenerate : array (p+1,) of bool
-        The saddles whose coefficients are not determined by X, y and the growth times (their fit
-        Xk is). ``status`` reports the last one.
+        The saddles whose coefficients are not determined by X, y and the activation times (their
+        fit Xk is). ``status`` reports the last one.
     objective : float
         ``Σ t⁺k⁺ + t⁻k⁻`` of the last saddle.
     certificate : Certificate
@@ -69,7 +69,7 @@ class SaddlePath:
     status : Status
     sparse_coefs : csr_array (p+1, n)
         The coefficients of every saddle.
-    sample_duals : array (p+1, m)
+    duals : array (p+1, m)
         ν of every saddle; ``s = Xᵀν``.
     time_unit : float
         What one unit of ``times`` stands for: 1, or h(s)/loss_factor for the path of a problem.
@@ -84,12 +84,12 @@ class SaddlePath:
     certificate: Certificate
     status: Status
     sparse_coefs: sparse.csr_array
-    sample_duals: Float
-    _problem: tuple[Design, Float, GrowthPenalty] = field(repr=False)
+    duals: Float
+    _problem: tuple[Design, Float, WeightedL1] = field(repr=False)
     time_unit: float = 1.0
 
     def __post_init__(self) -> None:
-        for array in (self.times, self.losses, self.degenerate, self.sample_duals):
+        for array in (self.times, self.losses, self.degenerate, self.duals):
             read_only(array)
 
     @cached_property
@@ -99,20 +99,20 @@ class SaddlePath:
         return dense
 
     @cached_property
-    def duals(self) -> Float:
+    def mirrors(self) -> Float:
         """``s = Xᵀν`` of every saddle (p+1, n), computed on first use.
 
-        Where a coefficient moves, its clock is the growth time at which it stands.
+        Where a coefficient moves, its mirror coordinate is the activation time at which it stands.
         """
         design, _, penalty = self._problem
-        clocks = np.stack([design.rmatvec(nu) for nu in self.sample_duals])
+        xi = np.stack([design.rmatvec(nu) for nu in self.duals])
         rows, columns = self.sparse_coefs.nonzero()
         values = self.sparse_coefs.data
         moves = (values > penalty.lower[columns]) & (values < penalty.upper[columns])
-        walls = np.where(values > 0, penalty.t_plus[columns], -penalty.t_minus[columns])
-        clocks[rows[moves], columns[moves]] = walls[moves]
-        read_only(clocks)
-        return clocks
+        thresholds = np.where(values > 0, penalty.t_plus[columns], -penalty.t_minus[columns])
+        xi[rows[moves], columns[moves]] = thresholds[moves]
+        read_only(xi)
+        return xi
 
     @cached_property
     def coef(self) -> Float:
@@ -121,7 +121,7 @@ class SaddlePath:
         return last
 
     def waiting_times(self, number: int) -> Float:
-        """δ of every coefficient at saddle ``number``: how long until its clock is at a wall.
+        """δ of every coefficient at saddle ``number``: how long until its xi is at a threshold.
 
         ``(t⁺ − s)/u`` for u > 0 and ``(t⁻ + s)/|u|`` for u < 0 (zhao, lines 8 and 9); infinite
         for a coefficient that moves already, stands still, or may not move. The smallest is the
@@ -131,9 +131,9 @@ class SaddlePath:
         number = as_whole_number(number, 0, "number", LimitpointError, most=last)
         design, y, penalty = self._problem
         k = np.asarray(self.sparse_coefs[[number], :].toarray()).reshape(-1)
-        s, residual = design.rmatvec(self.sample_duals[number]), y - design.matvec(k)
+        s, residual = design.rmatvec(self.duals[number]), y - design.matvec(k)
         u = design.rmatvec(residual)
-        down, up = penalty.walls()
+        down, up = penalty.thresholds()
         up = np.where(k < 0, np.where(k <= penalty.lower, -penalty.t_minus, np.inf), up)
         down = np.where(k > 0, np.where(k >= penalty.upper, penalty.t_plus, -np.inf), down)
         up, down = np.where(k > 0, np.inf, up), np.where(k < 0, -np.inf, down)
@@ -156,12 +156,12 @@ class SaddlePath:
         return replace(self, time_unit=unit)
 
     def to_xarray(self) -> xr.Dataset:
-        """As a labelled data set: coefficients and clocks by saddle and feature."""
+        """As a labelled data set: coefficients and mirror coordinates by saddle and feature."""
         return xr.Dataset(
             {
                 "coef": (("saddle", "feature"), self.coefs),
-                "clock": (("saddle", "feature"), self.duals),
-                "dual": (("saddle", "sample"), self.sample_duals),
+                "mirror": (("saddle", "feature"), self.mirrors),
+                "dual": (("saddle", "sample"), self.duals),
                 "loss": ("saddle", self.losses),
                 "time": ("saddle", self.times),
                 "degenerate": ("saddle", self.degenerate),

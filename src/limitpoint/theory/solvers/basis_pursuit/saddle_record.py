@@ -23,7 +23,7 @@ class SaddleRecord:
         self._values: list[Float] = []
         self.times: list[float] = []
         self.losses: list[float] = []
-        self.sample_duals: list[Float] = []
+        self.duals: list[Float] = []
         self.degenerate: list[bool] = []
         self.entered: list[tuple[int, ...]] = []
         self.left: list[tuple[int, ...]] = []
@@ -42,14 +42,14 @@ class SaddleRecord:
         self.times.append(walk.time / self._unit)
         norm = walk.residual_norm * self._unit
         self.losses.append(0.5 * norm * norm)  # infinite, not an error, for ‖r‖ above 1e154
-        self.sample_duals.append(walk.nu.copy())
+        self.duals.append(walk.nu.copy())
         self.degenerate.append(walk.degenerate)
         self.entered.append(walk.entered)
         self.left.append(walk.left)
 
-    def settle(self, dual: Float) -> None:
+    def limit_direction(self, dual: Float) -> None:
         """Replace the last dual by a more accurate one."""
-        self.sample_duals[-1] = dual
+        self.duals[-1] = dual
 
     def last(self) -> Saddle:
         """The latest saddle, for a stop function."""

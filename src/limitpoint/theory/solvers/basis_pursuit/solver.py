@@ -13,7 +13,7 @@ from limitpoint.status import Status
 from limitpoint.theory.solvers.basis_pursuit.certify.examination import Examination, examine
 from limitpoint.theory.solvers.basis_pursuit.data_matrix import Design, Matrix, as_design
 from limitpoint.theory.solvers.basis_pursuit.even_units import even_units
-from limitpoint.theory.solvers.basis_pursuit.penalty import GrowthPenalty, growth_penalty
+from limitpoint.theory.solvers.basis_pursuit.penalty import WeightedL1, weighted_l1
 from limitpoint.theory.solvers.basis_pursuit.saddle_path import Saddle, SaddlePath
 from limitpoint.theory.solvers.basis_pursuit.saddle_record import SaddleRecord
 from limitpoint.theory.solvers.basis_pursuit.walk import SaddleWalk, Step
@@ -46,7 +46,7 @@ def saddle_path(
 ) -> SaddlePath:
     r"""Follow the saddles from k = 0 to ``argmin Σ t⁺k⁺ + t⁻k⁻  s.t.  Xk = y``.
 
-    Exact up to rounding: with ``u = Xᵀ(y − Xk)``, the next coefficient to wake is
+    Exact up to rounding: with ``u = Xᵀ(y − Xk)``, the next coefficient to activate is
     ``argmin δᵢ``, ``δᵢ = (t⁺ᵢ − sᵢ)/uᵢ`` for uᵢ > 0 and ``(t⁻ᵢ + sᵢ)/|uᵢ|`` for uᵢ < 0; then
     ``s ← s + δu`` and k becomes the least-squares point with the present signs as constraints.
 
@@ -56,11 +56,13 @@ def saddle_path(
         Converted to float64. A LinearOperator must have ``rmatvec``.
     y : array (m,)
     t_plus, t_minus : float or array (n,)
-        Growth times in [0, ∞]: of the positive and of the negative side. ``inf``: that side never
-        grows. 0 on both sides: the coefficient is free, without penalty, and there from time 0.
+        Activation times in [0, ∞]: of the positive and of the negative side. ``inf``: that side
+        never grows. 0 on both sides: the coefficient is free, without penalty, and there from time
+        0.
     lower, upper : float or array (n,)
         Bounds ``lower ≤ 0 ≤ upper`` that a coefficient cannot cross. While it sits at a bound its
-        clock runs on; it moves again when the clock is back at the growth time.
+        mirror coordinate runs on; it moves again when the mirror coordinate is back at the
+        activation time.
     max_saddles : int, optional
         Bound on the number of saddles; by default ``max(10 000, 50·min(m, n))``.
     stop : callable, optional
@@ -69,20 +71,20 @@ def saddle_path(
     Returns
     -------
     SaddlePath
-        Coefficients, clocks and times of all saddles, the objective, a certificate, a status.
+        Coefficients, mirror coordinates and times of all saddles, the objective, a certificate, a
+        status.
 
     Notes
     -----
-    What Algorithm 1 leaves open is defined so: tied coefficients wake together, within their sign;
-    a coefficient that left and stands at its wall re-enters at once, within the same saddle;
-    if the columns that may move are dependent, k is a basic solution (linearly independent
-    columns) and ``degenerate`` is set; y outside the range of X ends at least squares.
-    Units of columns do not matter: a column times c with its growth times times c is the same path.
-    Units of rows weigh the loss, so the path depends on them (its end does not, where y is fitted):
-    rows in tiny units are fitted after the others, at very long times.
-    Cost per saddle: at most one ``Xᵀr`` (m·n; less for a dense X, see the module `clocks`) and a
-    few products with the m × |support| factor; a fresh factor where the rows of X differ in size by
-    orders of magnitude.
+    What Algorithm 1 leaves open is defined so: tied coefficients activate together, within their
+    sign; a coefficient that left and stands at its wall re-enters at once, within the same saddle;
+    if the columns that may move are dependent, k is a basic solution (linearly independent columns)
+    and ``degenerate`` is set; y outside the range of X ends at least squares. Units of columns do
+    not matter: a column times c with its activation times times c is the same path. Units of rows
+    weigh the loss, so the path depends on them (its end does not, where y is fitted): rows in tiny
+    units are fitted after the others, at very long times. Cost per saddle: at most one ``Xᵀr``
+    (m·n; less for a dense X, see the module `mirror coordinates`) and a few products with the m ×
+    |support| factor; a fresh factor where the rows of X differ in size by orders of magnitude.
 
     References
     ----------
@@ -106,7 +108,7 @@ def saddle_path(
     design = as_design(X)
     m, n = design.shape
     target = _checked_target(y, m)
-    penalty = growth_penalty(n, t_plus, t_minus, lower, upper)
+    penalty = weighted_l1(n, t_plus, t_minus, lower, upper)
     bound = _checked_bound(max_saddles, m, n)
     if stop is not None and not callable(stop):
         raise DataError(f"stop must be a function of a Saddle, or None; it is {shown(stop)}")
@@ -116,7 +118,7 @@ def saddle_path(
 
 def _fit_exactly(
     path: SaddlePath,
-    problem: tuple[Design, Float, GrowthPenalty],
+    problem: tuple[Design, Float, WeightedL1],
     bound: int,
     stop: Callable[[Saddle], bool] | None,
 ) -> SaddlePath:
@@ -131,7 +133,7 @@ def _fit_exactly(
         return replace(path, status=Status.RANK_HIDDEN) if hidden else path
     if path.status is Status.CONVERGED:
         return path
-    # Only the part of y in the range of X pulls. Where rows in other units hide what a row asks
+    # Only the part of y in the range of X moves any. Where rows in other units hide what a row asks
     # for, the path is followed to that part itself.
     fit, _ = data.best_fit(target)
     sizes = np.abs(design.data) @ np.abs(path.coef) + np.abs(fit)
@@ -148,7 +150,7 @@ def _fit_exactly(
 def _path(
     design: Design,
     target: Float,
-    penalty: GrowthPenalty,
+    penalty: WeightedL1,
     bound: int,
     stop: Callable[[Saddle], bool] | None,
 ) -> SaddlePath:
@@ -157,8 +159,8 @@ def _path(
     walk = SaddleWalk(*even)
     record = SaddleRecord(walk, units)
     status = _follow(walk, record, bound, stop)
-    walk.settle()
-    record.settle(walk.nu)
+    walk.limit_direction()
+    record.limit_direction(walk.nu)
     found = examine(*even[:2], walk.k, walk.nu, even[2])
     return _result(record, (design, target, penalty), status, found)
 
@@ -182,12 +184,12 @@ def _follow(
 
 def _result(
     record: SaddleRecord,
-    problem: tuple[Design, Float, GrowthPenalty],
+    problem: tuple[Design, Float, WeightedL1],
     status: Status,
     found: Examination,
 ) -> SaddlePath:
     """Assemble the path; the certificate has the last word on the status."""
-    coefs, sample_duals = record.coefs(), np.array(record.sample_duals)
+    coefs, duals = record.coefs(), np.array(record.duals)
     coef = np.asarray(coefs[[-1], :].toarray()).reshape(-1)
     if status in (Status.CONVERGED, Status.LEAST_SQUARES):
         if not found.certificate.ok:
@@ -206,7 +208,7 @@ def _result(
         certificate=found.certificate,
         status=status,
         sparse_coefs=coefs,
-        sample_duals=sample_duals,
+        duals=duals,
         _problem=problem,
     )
 

@@ -1,11 +1,11 @@
 """Algorithm 1: from saddle to saddle, exactly, to the limit of vanishing initialisation.
 
 Notation (zhao, section 4): k coefficients, ``r = y − Xk``, ``u = Xᵀr``, ``ν = ∫ r dt`` and
-``s = Xᵀν`` the clocks. A zero coefficient sleeps while ``−t⁻ < s < t⁺``; at a *wall* (s = t⁺ or
-s = −t⁻) it wakes. Between two wakings k rests at a saddle and s moves along u, so the next time
-is a minimum over the distances to the walls divided by the speeds u.
+``s = Xᵀν`` the xi. A zero coefficient sleeps while ``−t⁻ < s < t⁺``; at a *threshold* (s = t⁺ or
+s = −t⁻) it activates. Between two activations k rests at a saddle and s moves along u, so the next
+time is a minimum over the distances to the walls divided by the speeds u.
 
-The state of a coefficient is the pair of walls around its clock:
+The state of a coefficient is the pair of walls around its mirror coordinate:
 
 =============  ===================  =========================================
 coefficient    walls                at a wall it may move in
@@ -13,7 +13,7 @@ coefficient    walls                at a wall it may move in
 zero           (−t⁻, t⁺)            [0, upper] at t⁺, [lower, 0] at −t⁻
 at ``upper``   (t⁺, ∞)              [0, upper]
 at ``lower``   (−∞, −t⁻)            [lower, 0]
-moving         none: (−∞, ∞)        (its clock stands still)
+moving         none: (−∞, ∞)        (its mirror coordinate stands still)
 =============  ===================  =========================================
 
 All coefficients at a wall (ties, and those that left and still stand there) take part in the
@@ -31,8 +31,8 @@ from limitpoint.arrays import Float
 from limitpoint.theory.certificates.compensated import residuals
 from limitpoint.theory.solvers.basis_pursuit.active_set import POLISHED, POLISHING_STEPS, ActiveSet
 from limitpoint.theory.solvers.basis_pursuit.data_matrix import Design, euclidean_norm
-from limitpoint.theory.solvers.basis_pursuit.mirror_coordinates import TIE_TOL, Clocks
-from limitpoint.theory.solvers.basis_pursuit.penalty import GrowthPenalty
+from limitpoint.theory.solvers.basis_pursuit.mirror_coordinates import TIE_TOL, MirrorCoordinates
+from limitpoint.theory.solvers.basis_pursuit.penalty import WeightedL1
 
 # Cosine between r and a passive column above which the factors are computed afresh; exact factors
 # give a few EPS.
@@ -66,7 +66,7 @@ class SaddleWalk:
     ('SADDLE', 0.5, array([0.5, 0. ]), 'FITTED')
     """
 
-    def __init__(self, design: Design, y: Float, penalty: GrowthPenalty) -> None:
+    def __init__(self, design: Design, y: Float, penalty: WeightedL1) -> None:
         n_features = design.shape[1]
         self.time = 0.0
         self.degenerate = False
@@ -76,16 +76,18 @@ class SaddleWalk:
         self._lowest = np.inf
         self._design, self._penalty = design, penalty
         self._active = ActiveSet(design, y)
-        self._rest_walls = penalty.walls()
-        self._wall = np.zeros(n_features)  # where the clock of a moving coefficient stands
-        tie = TIE_TOL * _clock_scale(penalty, design)
-        self._clocks = Clocks(design, *self._rest_walls, tie)
+        self._rest_thresholds = penalty.thresholds()
+        self._threshold = np.zeros(
+            n_features
+        )  # where the mirror coordinate of a moving coefficient stands
+        tie = TIE_TOL * _mirror_scale(penalty, design)
+        self._mirror = MirrorCoordinates(design, *self._rest_thresholds, tie)
         self._blocked: list[int] = []
 
     @property
     def nu(self) -> Float:
         """The sample-space dual at the present saddle (a live array)."""
-        return self._clocks.nu
+        return self._mirror.nu
 
     @property
     def k(self) -> Float:
@@ -103,13 +105,13 @@ class SaddleWalk:
         """‖y − Xk‖ at the present saddle."""
         return self._active.residual_norm
 
-    # 0/0 and x/0 are meant: a clock with speed 0 never gets anywhere.
+    # 0/0 and x/0 are meant: a mirror coordinate with speed 0 never gets anywhere.
     @np.errstate(divide="ignore", invalid="ignore")
     def step(self) -> Step:
         """Go on to the next saddle, or say why there is none."""
-        # A round that wakes a coefficient for nothing is repeated with fresh factors; if that does
-        # not help, its slope was rounding error, and it is blocked until k moves. So there are at
-        # most n + 2 rounds.
+        # A round that activates a coefficient for nothing is repeated with fresh factors; if that
+        # does not help, its slope was rounding error, and it is blocked until k moves. So there are
+        # at most n + 2 rounds.
         fresh = False
         while True:
             fitted = self.is_fitted()
@@ -118,15 +120,15 @@ class SaddleWalk:
                 return Step.FITTED
             if self._active.exhausted:
                 return Step.LOST
-            delta, winner = self._next_waking()
+            delta, winner = self._next_activation()
             if not np.isfinite(delta):
                 if self._active.is_graded or not self._is_open_by_rows():
                     return Step.LEAST_SQUARES
                 self._active.grade()
                 self._unblock()
                 continue
-            self._move_clocks(delta, winner)
-            if self._wake(winner):
+            self._move_mirror(delta, winner)
+            if self._activate(winner):
                 self._count_progress()
                 if self._idle > IDLE_PER_DIMENSION * sum(self._design.shape):
                     return Step.LOST
@@ -143,8 +145,8 @@ class SaddleWalk:
         """Give walls to what came to rest outside a least-squares step."""
         for j in self._active.dropped:
             if not self._active.is_passive[j]:
-                self._set_walls(j)
-                self._clocks.put(j, self._wall[j])
+                self._set_thresholds(j)
+                self._mirror.put(j, self._threshold[j])
         self._active.dropped = []
 
     def _count_progress(self) -> None:
@@ -155,110 +157,114 @@ class SaddleWalk:
 
     def _block(self, j: int) -> None:
         self._blocked.append(j)
-        self._clocks.place_walls(j, -np.inf, np.inf)
+        self._mirror.place_thresholds(j, -np.inf, np.inf)
 
     def _unblock(self) -> None:
         for j in self._blocked:
             if not self._active.is_passive[j]:
-                self._set_walls(j)
+                self._set_thresholds(j)
         self._blocked.clear()
 
-    def settle(self) -> None:
+    def limit_direction(self) -> None:
         """Remove from the last dual the rounding errors that float64 can do without.
 
-        ν is put so that the clocks of the moving coefficients stand exactly at their walls.
+        ν is put so that the mirror coordinates of the moving coefficients stand exactly at their
+        walls.
         """
         passive = self._active.passive
         columns = self._design.columns(passive.tolist())
         for _ in range(POLISHING_STEPS):
-            defect = residuals(columns.T, self.nu, self._wall[passive])
+            defect = residuals(columns.T, self.nu, self._threshold[passive])
             change = self._active.correction(defect)
-            self._clocks.nu += change
+            self._mirror.nu += change
             if euclidean_norm(change) <= POLISHED * euclidean_norm(self.nu):
                 break
 
     def _is_open_by_rows(self) -> bool:
         """Whether some slope that is nothing beside the largest rows is something in its own."""
         active = self._active
-        noise = active.slope_noise(by_rows=True)
-        return bool(np.isfinite(self._clocks.next_arrival(active.residual, noise, self._keep())[0]))
+        rounding = active.slope_rounding(by_rows=True)
+        return bool(
+            np.isfinite(self._mirror.next_arrival(active.residual, rounding, self._keep())[0])
+        )
 
     def is_fitted(self) -> bool:
         """Whether Xk = y, up to the rounding error of the residual."""
         return self._active.is_fitted()
 
     def _keep(self) -> NDArray[np.intp]:
-        """The columns to be watched whatever their clocks."""
+        """The columns to be watched whatever their mirror coordinates."""
         passive = self._active.passive
         return np.append(passive, self._blocked) if self._blocked else passive
 
-    def _next_waking(self) -> tuple[float, int]:
+    def _next_activation(self) -> tuple[float, int]:
         """Min δ and its index, over the coefficients that are at rest."""
         active, keep = self._active, self._keep()
-        answer = self._clocks.next_arrival(active.residual, active.slope_noise(), keep)
+        answer = self._mirror.next_arrival(active.residual, active.slope_rounding(), keep)
         if self._steps % DRIFT_CHECK_INTERVAL == 0 and not active.is_graded:
-            cosines = np.abs(self._clocks.slopes_at(active.passive)) / self.residual_norm
+            cosines = np.abs(self._mirror.slopes_at(active.passive)) / self.residual_norm
             if (cosines > FACTOR_DRIFT_TOL * self._design.norms[active.passive]).any():
                 active.refactor()
-                answer = self._clocks.next_arrival(active.residual, active.slope_noise(), keep)
+                answer = self._mirror.next_arrival(active.residual, active.slope_rounding(), keep)
         return answer
 
-    def _move_clocks(self, delta: float, winner: int) -> None:
-        self._clocks.advance(delta, self._active.residual, winner)
+    def _move_mirror(self, delta: float, winner: int) -> None:
+        self._mirror.advance(delta, self._active.residual, winner)
         self.time += delta
         self._steps += 1
 
-    def _wake(self, winner: int) -> bool:
+    def _activate(self, winner: int) -> bool:
         """Give every coefficient at a wall its box and go to the least-squares point."""
-        candidates = self._clocks.arrived()
+        candidates = self._mirror.arrived()
         was_zero = {j for j in candidates if self.k[j] == 0}
         for j in candidates:
             self._set_box(j)
         moved = self._active.minimise(candidates, first=winner)
         if self._active.fitted:
             self._active.polish()
-        # The clock of a coefficient that moves, or has moved, stands at its wall, exactly.
+        # The mirror coordinate of a coefficient that moves, or has moved, stands at its wall,
+        # exactly.
         for j in self._active.resting:
-            self._set_walls(j)
+            self._set_thresholds(j)
             if j not in candidates:
-                self._clocks.put(j, self._wall[j])
+                self._mirror.put(j, self._threshold[j])
         for j in candidates:
             if self._active.is_passive[j]:
-                self._clocks.place_walls(j, -np.inf, np.inf)
-                self._clocks.put(j, self._wall[j])
+                self._mirror.place_thresholds(j, -np.inf, np.inf)
+                self._mirror.put(j, self._threshold[j])
         self.entered = tuple(j for j in candidates if j in was_zero and self.k[j] != 0)
         resting = self._active.resting
         self.left = tuple(j for j in resting if j not in was_zero and self.k[j] == 0)
         return moved
 
     def _set_box(self, j: int) -> None:
-        """Where coefficient j, whose clock is at a wall, may go."""
+        """Where coefficient j, whose mirror coordinate is at a wall, may go."""
         penalty = self._penalty
         down, up = -float(penalty.t_minus[j]), float(penalty.t_plus[j])
-        falls, grows = self._clocks.stands_at(j, down, up)
+        falls, grows = self._mirror.stands_at(j, down, up)
         self._active.low[j] = penalty.lower[j] if falls else 0.0
         self._active.high[j] = penalty.upper[j] if grows else 0.0
-        self._wall[j] = penalty.t_plus[j] if grows else -penalty.t_minus[j]
+        self._threshold[j] = penalty.t_plus[j] if grows else -penalty.t_minus[j]
 
-    def _set_walls(self, j: int) -> None:
-        """The walls around the clock of coefficient j, which has come to rest."""
+    def _set_thresholds(self, j: int) -> None:
+        """The walls around the mirror coordinate of coefficient j, which has come to rest."""
         k, penalty = self.k[j], self._penalty
-        down, up = self._rest_walls
+        down, up = self._rest_thresholds
         if k != 0 and k >= penalty.upper[j]:
-            self._clocks.place_walls(j, float(penalty.t_plus[j]), np.inf)
+            self._mirror.place_thresholds(j, float(penalty.t_plus[j]), np.inf)
         elif k != 0 and k <= penalty.lower[j]:
-            self._clocks.place_walls(j, -np.inf, -float(penalty.t_minus[j]))
+            self._mirror.place_thresholds(j, -np.inf, -float(penalty.t_minus[j]))
         else:
-            self._clocks.place_walls(j, float(down[j]), float(up[j]))
+            self._mirror.place_thresholds(j, float(down[j]), float(up[j]))
 
     def _is_degenerate(self) -> bool:
-        """Whether other coefficients than k have the same fit, signs and clocks."""
+        """Whether other coefficients than k have the same fit, signs and mirror coordinates."""
         extra = [j for j in self._active.still if self._design.norms[j] > 0]
         return bool(extra) and self._active.is_ambiguous(extra)
 
 
-def _clock_scale(penalty: GrowthPenalty, design: Design) -> Float:
-    """The size of a clock: its larger growth time, or, if it has none, that of the others.
+def _mirror_scale(penalty: WeightedL1, design: Design) -> Float:
+    """The size of a ξ: its larger activation time, or, if it has none, that of the others.
 
     A free coefficient borrows the largest t/‖x‖ of the rest, which is in units of ν.
     """

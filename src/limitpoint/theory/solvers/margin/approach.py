@@ -57,7 +57,7 @@ def _free(rows: Float, metric: Float) -> Float:
 def _least_shares(problem: MarginProblem, solution: MarginSolution, face: Face) -> MarginSolution:
     """The optimal multipliers with the smallest largest share of an inactive group."""
     samples = face.forced | face.tight
-    # In units in which a multiplier of 1 alone makes some pull as large as it may be.
+    # In units in which a multiplier of 1 alone makes some dual image as large as it may be.
     units = (problem.row_norms / problem.weights).max(axis=1)[samples]
     rows = problem.rows[samples] / units[:, None]
     used = face.used[problem.group_of]
@@ -70,7 +70,7 @@ def _least_shares(problem: MarginProblem, solution: MarginSolution, face: Face) 
     found = solve_cones(
         np.append(np.zeros(m), 1.0),
         [
-            (equal, face.pulls[used], [clarabel.ZeroConeT(len(equal))]),
+            (equal, face.dual_images[used], [clarabel.ZeroConeT(len(equal))]),
             (-np.eye(m, m + 1), np.zeros(m), [clarabel.NonnegativeConeT(m)]),
             (norms, np.zeros(len(norms)), [clarabel.SecondOrderConeT(1 + int(k)) for k in sizes]),
         ],

@@ -54,7 +54,7 @@ def margin_limit(problem: Problem, theorem: Theorem, space: MarginSpace, rate: E
     return limit_at(
         coef,
         theorem,
-        clocks=task.X.T @ dual,
+        mirror=task.X.T @ dual,
         dual=dual,
         potential=margins.value(found.coordinates),
         certificate=certificate,

@@ -28,8 +28,8 @@ class MarginSolution:
     """Coordinates ρ, multipliers μ of the samples, and the steps taken to polish them.
 
     The multipliers are `multipliers + corrections`, an unevaluated sum: where groups are in
-    different units, large multipliers may cancel in the pull on a group to what one float64 for
-    each does not hold.
+    different units, large multipliers may cancel in the dual image on a group to what one float64
+    for each does not hold.
     """
 
     coordinates: Float
@@ -103,7 +103,7 @@ class MarginProblem:
         sizes: Float = self.floors + np.abs(self.rows) @ np.abs(coordinates)
         return sizes
 
-    def pull_sizes(self, multipliers: Float) -> Float:
+    def dual_sizes(self, multipliers: Float) -> Float:
         """`w_g + Σ_i |μ_i|‖A_ig‖`: the same of the dual."""
         sizes: Float = self.weights + np.abs(multipliers) @ self.row_norms
         return sizes
@@ -114,9 +114,9 @@ class MarginProblem:
         return np.asarray((shares / self.margin_sizes(coordinates)[:, None]).max(axis=0))
 
     def forces(self, multipliers: Float) -> Float:
-        """What each sample contributes to the pull to which it contributes most, a share."""
+        """What each sample contributes to the dual image to which it contributes most, a share."""
         shares = np.abs(multipliers)[:, None] * self.row_norms
-        return np.asarray((shares / self.pull_sizes(multipliers)).max(axis=1))
+        return np.asarray((shares / self.dual_sizes(multipliers)).max(axis=1))
 
     def reduced(self) -> tuple["MarginProblem", Float] | None:
         """One group in as few coordinates as there are samples, and the basis of these; or None.

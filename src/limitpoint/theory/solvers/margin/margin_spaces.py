@@ -53,7 +53,7 @@ class MarginSpace(ABC):
         return np.zeros_like(coordinates)
 
     @abstractmethod
-    def dual_parts(self, clocks: Float) -> Parts:
+    def dual_parts(self, xi: Float) -> Parts:
         """The parts of `Xᵀν`, none of which may have a norm above 1. They may be complex."""
 
 
@@ -78,9 +78,9 @@ class Coordinates(MarginSpace):
         """Each coefficient."""
         return coef[:, None]
 
-    def dual_parts(self, clocks: Float) -> Parts:
-        """Each clock."""
-        return clocks[:, None]
+    def dual_parts(self, xi: Float) -> Parts:
+        """Each mirror coordinate."""
+        return xi[:, None]
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,9 @@ class Euclidean(MarginSpace):
         """All of them."""
         return coef[None, :]
 
-    def dual_parts(self, clocks: Float) -> Parts:
+    def dual_parts(self, xi: Float) -> Parts:
         """All of them."""
-        return clocks[None, :]
+        return xi[None, :]
 
 
 @dataclass(frozen=True)
@@ -157,9 +157,9 @@ class Fourier(MarginSpace):
         """All n complex entries of Fβ."""
         return np.fft.fft(coef, norm="ortho")[:, None]
 
-    def dual_parts(self, clocks: Float) -> Parts:
-        """All n complex entries of the clocks' transform."""
-        return np.fft.fft(clocks, norm="ortho")[:, None]
+    def dual_parts(self, xi: Float) -> Parts:
+        """All n complex entries of the mirror coordinates' transform."""
+        return np.fft.fft(xi, norm="ortho")[:, None]
 
     def _rounding(self, vectors: Float) -> Float:
         """Of each entry of the transforms of vectors, which are the last axis."""
@@ -210,6 +210,6 @@ class Transformed(MarginSpace):
         """Each coordinate."""
         return coordinates[:, None]
 
-    def dual_parts(self, clocks: Float) -> Parts:
+    def dual_parts(self, xi: Float) -> Parts:
         """`S Xᵀν`, entry by entry."""
-        return (self.S @ clocks)[:, None]
+        return (self.S @ xi)[:, None]

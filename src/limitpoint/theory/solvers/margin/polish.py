@@ -4,10 +4,10 @@ Unknown are the coordinates of the active groups and the multipliers of the acti
 
     A_E ρ = b,    w_g ρ_g/‖ρ_g‖ = (Aᵀμ)_g  for the active groups g.
 
-A sample is active when the share that it has in some pull exceeds the excess of its margin; a group
-when the share that it has in some margin exceeds what its dual lacks of w_g. All four are relative
-to what is added up there, so that the choice needs no threshold and does not notice units. The
-problem is an equilibrated one.
+A sample is active when the share that it has in some dual image exceeds the excess of its margin; a
+group when the share that it has in some margin exceeds what its dual lacks of w_g. All four are
+relative to what is added up there, so that the choice needs no threshold and does not notice units.
+The problem is an equilibrated one.
 """
 
 from dataclasses import dataclass
@@ -44,25 +44,25 @@ class _Point:
     problem: MarginProblem
     coordinates: Float
     multipliers: Float
-    pulls: Float
+    dual_images: Float
     norms: Float
     excess: Float  # of the margins over the floors
     slack: Float  # of the duals below the weights
-    forces: Float  # shares of the samples in the pulls, with the signs of the multipliers
+    forces: Float  # shares of the samples in the dual images, with the signs of the multipliers
     shares: Float  # of the groups in the margins
 
     @classmethod
     def at(cls, problem: MarginProblem, coordinates: Float, multipliers: Float) -> "_Point":
-        pulls = problem.rows.T @ multipliers
-        sizes = problem.pull_sizes(multipliers)
+        dual_images = problem.rows.T @ multipliers
+        sizes = problem.dual_sizes(multipliers)
         return cls(
             problem,
             coordinates,
             multipliers,
-            pulls=pulls,
+            dual_images=dual_images,
             norms=problem.norms(coordinates),
             excess=problem.excess(coordinates),
-            slack=(problem.weights - problem.norms(pulls)) / sizes,
+            slack=(problem.weights - problem.norms(dual_images)) / sizes,
             forces=np.sign(multipliers) * problem.forces(multipliers),
             shares=problem.contributions(coordinates),
         )
@@ -74,16 +74,17 @@ class _Point:
         if not enters.any():
             return self
         reach = problem.row_norms / problem.margin_sizes(self.coordinates)[:, None]
-        lengths = problem.norms(self.pulls) * reach.max(axis=0)
+        lengths = problem.norms(self.dual_images) * reach.max(axis=0)
         sizes = np.where(enters, -self.slack / np.where(enters, lengths, 1.0), 0.0)
-        coordinates = self.coordinates + sizes[problem.group_of] * self.pulls
+        coordinates = self.coordinates + sizes[problem.group_of] * self.dual_images
         return _Point.at(problem, coordinates, self.multipliers)
 
     def active(self) -> tuple[Mask, Mask]:
         """Masks of the active samples and of the active groups."""
-        # What points against its pull is rounding of what should be zero, or soon enters again.
-        along = np.add.reduceat(self.coordinates * self.pulls, self.problem.starts)
-        blur = ROUNDING * self.norms * self.problem.pull_sizes(self.multipliers)
+        # What points against its dual image is rounding of what should be zero, or soon enters
+        # again.
+        along = np.add.reduceat(self.coordinates * self.dual_images, self.problem.starts)
+        blur = ROUNDING * self.norms * self.problem.dual_sizes(self.multipliers)
         groups = (self.shares > self.slack) & (self.norms > 0) & (along >= -blur)
         return self.forces > self.excess, groups
 
@@ -93,9 +94,9 @@ class _Point:
         A group has no direction to be judged by where its share in the margins is less than that.
         """
         problem = self.problem
-        off = self.norms[problem.group_of] * self.pulls
+        off = self.norms[problem.group_of] * self.dual_images
         off = problem.norms(off - problem.weights[problem.group_of] * self.coordinates)
-        sizes = self.norms * problem.pull_sizes(self.multipliers)
+        sizes = self.norms * problem.dual_sizes(self.multipliers)
         used = sizes > 0
         return float(
             max(

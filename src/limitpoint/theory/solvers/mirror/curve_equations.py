@@ -4,8 +4,8 @@ The unknowns are the positions σ of the coefficients and the sample-space dual 
 
     rows β(σ) = target,        ξ(σ) = rowsᵀν.
 
-With `D = β'/ξ'`, `r` the misfit of the first equation and `l` that of the second (the lag of the
-clocks behind the dual), a step of Newton's method solves
+With `D = β'/ξ'`, `r` the relative residual of the first equation and `l` that of the second (the
+lag of the mirror coordinates behind the dual), a step of Newton's method solves
 
     (rows D rowsᵀ) dν = r − rows D l,    dσ = (rowsᵀdν + l)/ξ'.
 """
@@ -24,14 +24,15 @@ from limitpoint.theory.solvers.mirror.shifted_hessian import solve_graded, solve
 __all__ = ["Equations", "Place", "Point"]
 
 EPS = float(np.finfo(np.float64).eps)
-# Misfits and lags are zero when they are so up to the rounding of both sides.
+# Relative residuals and lags are zero when they are so up to the rounding of both sides.
 ROUNDING_UNITS = 8.0
 # A tangent that misses more than this part of the change it should make does not lead anywhere: the
 # Hessian is too graded for the cheap solve.
 GOOD_TANGENT = 0.5
 # Equations count as nearly linear if they depart by no more than this part of their change.
 NEARLY_LINEAR = 0.5
-# A misfit of rounding size moves no clock by more than this part of how far the clocks run.
+# A relative residual of rounding size moves no mirror coordinate by more than this part of how far
+# the mirror coordinates run.
 MOVED_BY_ROUNDING = 0.1
 # A coefficient that vanishes is not felt if all that its step would change is below this part.
 UNFELT = 1e-6
@@ -97,7 +98,7 @@ class Equations:
 
 
 class Point:
-    """Positions and dual, with the misfits of both equations at a place on the way.
+    """Positions and dual, with the relative residuals of both equations at a place on the way.
 
     Coefficients may be given beside the positions, which hold them to fewer digits where the start
     is far larger than they are.
@@ -106,67 +107,76 @@ class Point:
     def __init__(
         self,
         problem: Equations,
-        positions: Float,
+        curve_params: Float,
         dual: Float,
         place: Place,
         coordinates: DualCoordinates | None = None,
         coefs: Float | None = None,
     ) -> None:
-        self.problem, self.positions, self.dual, self.place = problem, positions, dual, place
+        self.problem, self.curve_params, self.dual, self.place = problem, curve_params, dual, place
         self.coordinates = coordinates or problem.coordinates
         self._given = coefs
         with np.errstate(all="ignore"):
-            self.at = at = problem.mirror.along(positions, place.log_unit)
+            self.at = at = problem.mirror.along(curve_params, place.log_unit)
             self.coefs = np.where(problem.seen, at.coefs, 0.0) if coefs is None else coefs
-            self.clocks = dual @ self.coordinates.rows
-            gap = place.goal - problem.rows @ self.coefs
-            lag = self.clocks - at.clocks
-            noise = np.abs(dual) @ self.coordinates.moduli + np.abs(at.clocks)
+            self.mirror = dual @ self.coordinates.rows
+            primal_residual = place.goal - problem.rows @ self.coefs
+            dual_residual = self.mirror - at.mirror
+            rounding = np.abs(dual) @ self.coordinates.moduli + np.abs(at.mirror)
             # A coefficient that float64 no longer tells from zero has no rate either, maybe 0/0.
             moving = problem.seen & (at.coef_rates > 0.0)
             self.coef_rates = np.where(moving, at.coef_rates, 0.0)
-            self.slopes = self.coef_rates / at.clock_rates
-            misfit = norm(gap)
-            self.residual = misfit / problem.distance if problem.distance > 0 else 0.0
-            # Misfits of rounding errors would only stir the duals that nothing visible fixes.
+            self.slopes = self.coef_rates / at.mirror_rates
+            primal_norm = norm(primal_residual)
+            self.residual = primal_norm / problem.distance if problem.distance > 0 else 0.0
+            # Relative residuals of rounding errors would only stir the duals that nothing visible
+            # fixes.
             self.rounding = ROUNDING_UNITS * EPS * self._size()
-            self.gap = np.zeros_like(gap) if misfit <= self.rounding else gap
-            # A clock that float64 does not hold is never the dual's: next to a bound, clocks end.
-            within = (np.abs(lag) <= ROUNDING_UNITS * EPS * noise) & np.isfinite(at.clocks)
-            self.lag = np.where(within, 0.0, lag)
+            self.primal_residual = (
+                np.zeros_like(primal_residual) if primal_norm <= self.rounding else primal_residual
+            )
+            # A mirror coordinate that float64 does not hold is never the dual's: next to a bound,
+            # mirror coordinates end.
+            within = (np.abs(dual_residual) <= ROUNDING_UNITS * EPS * rounding) & np.isfinite(
+                at.mirror
+            )
+            self.dual_residual = np.where(within, 0.0, dual_residual)
 
     @property
     def is_solution(self) -> bool:
         """Whether both equations hold up to rounding."""
-        return not (self.gap.any() or self.lag.any())
+        return not (self.primal_residual.any() or self.dual_residual.any())
 
     @property
     def is_finite(self) -> bool:
-        """Whether float64 holds the clocks."""
-        return bool(np.isfinite(self.at.clocks).all() and np.isfinite(self.clocks).all())
+        """Whether float64 holds the mirror coordinates."""
+        return bool(np.isfinite(self.at.mirror).all() and np.isfinite(self.mirror).all())
 
     @property
-    def largest_lag(self) -> float:
-        """Relative to how far the clocks run."""
-        return float(np.abs(self.lag).max()) / self._farthest()
+    def largest_dual_residual(self) -> float:
+        """Relative to how far the mirror coordinates run."""
+        return float(np.abs(self.dual_residual).max()) / self._farthest()
 
     def moved(self, along: Float, toward: Float, place: Place) -> "Point":
         """The point at these distances in positions and dual."""
         return Point(
-            self.problem, self.positions + along, self.dual + toward, place, self.coordinates
+            self.problem, self.curve_params + along, self.dual + toward, place, self.coordinates
         )
 
     def graded(self) -> "Point":
-        """The same point, its dual in coordinates that suit its clocks; itself if it overflows."""
-        sizes = np.maximum(np.abs(self.at.clocks), np.abs(self.clocks))
-        sizes = np.maximum(sizes, self.problem.mirror.smallest_clocks(self.at))
+        """The same point, its dual in coordinates that suit its mirror coordinates.
+
+        Itself if it overflows.
+        """
+        sizes = np.maximum(np.abs(self.at.mirror), np.abs(self.mirror))
+        sizes = np.maximum(sizes, self.problem.mirror.smallest_mirror(self.at))
         if not (np.isfinite(sizes).all() and (sizes > 0.0).all()):
             return self
         coordinates = DualCoordinates.graded(self.problem.rows, sizes)
         if coordinates is None:
             return self
-        dual = self.clocks[coordinates.columns]
-        return Point(self.problem, self.positions, dual, self.place, coordinates, self._given)
+        dual = self.mirror[coordinates.columns]
+        return Point(self.problem, self.curve_params, dual, self.place, coordinates, self._given)
 
     def felt(self, along: Float) -> Float:
         """A step without those of coefficients that vanish at a bound, where nothing feels them.
@@ -183,12 +193,12 @@ class Point:
     def is_linear_to(self, other: "Point") -> bool:
         """Whether both equations change up to there as their derivatives here say, by and large."""
         with np.errstate(all="ignore"):
-            along = other.positions - self.positions
-            clocks = self.at.clock_rates * along
-            bent = np.abs(other.at.clocks - self.at.clocks - clocks)
+            along = other.curve_params - self.curve_params
+            xi = self.at.mirror_rates * along
+            bent = np.abs(other.at.mirror - self.at.mirror - xi)
             fit = self.problem.rows @ (self.coef_rates * along)
             off = self.problem.rows @ (other.at.coefs - self.at.coefs) - fit
-            good = bool((bent <= NEARLY_LINEAR * np.abs(clocks)).all())
+            good = bool((bent <= NEARLY_LINEAR * np.abs(xi)).all())
             return good and norm(off) <= NEARLY_LINEAR * norm(fit)
 
     def tangent(self, change: Float, stable: bool) -> tuple[Float, Float]:
@@ -197,35 +207,39 @@ class Point:
         with np.errstate(all="ignore"):
             if not stable:
                 toward = self.solve(change)
-                clocks = toward @ rows
-                moved = self.slopes * clocks
+                xi = toward @ rows
+                moved = self.slopes * xi
                 if norm(self.problem.rows @ moved - change) <= GOOD_TANGENT * norm(change):
-                    return toward, clocks / self.at.clock_rates
-            return self._stable(change, np.zeros_like(self.lag))
+                    return toward, xi / self.at.mirror_rates
+            return self._stable(change, np.zeros_like(self.dual_residual))
 
     def step(self, stable: bool) -> tuple[Float, Float]:
         """Newton's step for dual and positions; if stable, accurate however D is graded."""
         with np.errstate(all="ignore"):
             if stable:
-                return self._stable(self.gap, self.lag)
-            toward = self.solve(self.gap - self.problem.rows @ (self.slopes * self.lag))
-            return toward, (toward @ self.coordinates.rows + self.lag) / self.at.clock_rates
+                return self._stable(self.primal_residual, self.dual_residual)
+            toward = self.solve(
+                self.primal_residual - self.problem.rows @ (self.slopes * self.dual_residual)
+            )
+            return toward, (
+                toward @ self.coordinates.rows + self.dual_residual
+            ) / self.at.mirror_rates
 
-    def _stable(self, right: Float, lag: Float) -> tuple[Float, Float]:
+    def _stable(self, right: Float, dual_residual: Float) -> tuple[Float, Float]:
         """`dν` and `dσ` by the stable solve.
 
         The change `D (rowsᵀdν + l)` of the coefficients is also the residual of a least-squares
         problem, which does not cancel where D is large: of both forms that with less rounding.
         """
         at, roots = self.at, np.sqrt(self.slopes)
-        toward, moved = self.solve_stably(right, lag)
-        by_dual = (toward @ self.coordinates.rows + lag) / at.clock_rates
+        toward, moved = self.solve_stably(right, dual_residual)
+        by_dual = (toward @ self.coordinates.rows + dual_residual) / at.mirror_rates
         by_fit = moved / self.coef_rates
-        noise_of_dual = (np.abs(toward) @ self.coordinates.moduli) / at.clock_rates
+        rounding_of_dual = (np.abs(toward) @ self.coordinates.moduli) / at.mirror_rates
         # A coefficient that float64 no longer tells from zero does not move: it has no part in it.
         spread = norm(np.divide(moved, roots, out=np.zeros_like(moved), where=roots > 0.0))
-        noise_of_fit = roots * spread / self.coef_rates
-        return toward, np.where(noise_of_fit < noise_of_dual, by_fit, by_dual)
+        rounding_of_fit = roots * spread / self.coef_rates
+        return toward, np.where(rounding_of_fit < rounding_of_dual, by_fit, by_dual)
 
     def solve(self, right: Float) -> Float:
         """Solve with the (slightly shifted) Hessian `rows D rowsᵀ`; NaN if it overflows."""
@@ -233,25 +247,31 @@ class Point:
         solution = solve_shifted(self.coordinates.rows, self.slopes, turned)
         return np.full_like(right, np.nan) if solution is None else solution
 
-    def solve_stably(self, right: Float, lag: Float) -> tuple[Float, Float]:
+    def solve_stably(self, right: Float, dual_residual: Float) -> tuple[Float, Float]:
         """`dν` and `dβ = D (rowsᵀdν + l)`.
 
-        A dual that moves the misfit by less than rounding when the clocks run their full range is
-        fixed by nothing; so much is added to D in every direction.
+        A dual that moves the relative residual by less than rounding when the mirror coordinates
+        run their full range is fixed by nothing; so much is added to D in every direction.
         """
         shift = self.rounding / (MOVED_BY_ROUNDING * self._farthest())
         turned = self.coordinates.turned(right)
-        return solve_graded(self.coordinates.rows, self.slopes, turned, lag, shift)
+        return solve_graded(self.coordinates.rows, self.slopes, turned, dual_residual, shift)
 
     def _farthest(self) -> float:
-        """How far the clocks run, or would with positions of order one; NaN if nowhere."""
-        return float(max(np.abs(self.at.clocks).max(), self.at.clock_rates.max())) or np.nan
+        """How far the mirror coordinates run, or would with positions of order one.
+
+        NaN if nowhere.
+        """
+        return float(max(np.abs(self.at.mirror).max(), self.at.mirror_rates.max())) or np.nan
 
     def _size(self) -> float:
-        """Of the numbers whose rounding the misfit carries: of coefficients or their positions."""
+        """Of the numbers whose rounding the relative residual carries.
+
+        Of coefficients or their positions.
+        """
         sizes = np.abs(self.coefs)
         if self._given is None:
-            sizes += self.coef_rates * (self.problem.offsets + np.abs(self.positions))
+            sizes += self.coef_rates * (self.problem.offsets + np.abs(self.curve_params))
         return self.place.size + norm(sizes)
 
 

@@ -1,20 +1,20 @@
 """Newton's method for mirror maps given along their curve: positions and duals together.
 
-Where clocks have a pole, `Ψ(rowsᵀν)` cannot be evaluated from ν in float64: a visible coefficient
-sits within `s^{L−2}` of its pole. The positions σ hold it to all digits, and the equation
-`ξ(σ) = rowsᵀν` need hold only as far as float64 resolves the clocks, like the dual constraint of an
-interior-point method (`limitpoint.theory.solvers.mirror.curve_equations`).
+Where mirror coordinates have a pole, `Ψ(rowsᵀν)` cannot be evaluated from ν in float64: a visible
+coefficient sits within `s^{L−2}` of its pole. The positions σ hold it to all digits, and the
+equation `ξ(σ) = rowsᵀν` need hold only as far as float64 resolves the mirror coordinates, like the
+dual constraint of an interior-point method (`limitpoint.theory.solvers.mirror.curve_equations`).
 
 The solution is followed from the start of training, where σ = ν = 0, to the data: the target is
 `rows β(0) + λ (target − rows β(0))`, λ from 0 to 1. For small scales λ covers many orders of
-magnitude, and positions are linear in log λ but for the moments where a coefficient wakes up, so
+magnitude, and positions are linear in log λ but for the moments where a coefficient activates, so
 that few steps suffice. Where the start is far larger than the data, what is left of the change,
 `μ = 1 − λ`, is followed in its logarithm instead.
 
-That is done cheaply first. Where a coefficient wakes up whose start is smaller than the others by
-orders of magnitude, clocks differ by the inverse powers of that, and nearly all of the way happens
-at one λ: then the same ways are gone with the dual in graded coordinates, stable solves, and as
-many steps at one λ as it takes.
+That is done cheaply first. Where a coefficient activates whose start is smaller than the others by
+orders of magnitude, mirror coordinates differ by the inverse powers of that, and nearly all of the
+way happens at one λ: then the same ways are gone with the dual in graded coordinates, stable
+solves, and as many steps at one λ as it takes.
 """
 
 import math
@@ -32,8 +32,8 @@ from limitpoint.theory.solvers.mirror.polishing import error_of, polished
 
 __all__ = ["CurveSolution", "solve_on_curves"]
 
-# On the way to the data a point is good enough to go on from when its misfit, relative, and the
-# next step are below this: Newton's method then doubles its digits.
+# On the way to the data a point is good enough to go on from when its relative residual, relative,
+# and the next step are below this: Newton's method then doubles its digits.
 ON_THE_WAY = 1e-3
 # A position is a logarithm of parameters, and L times it one of the coefficient: a step of Newton's
 # method that changes that by more is cut to this, since exponentials are linear over less.
@@ -50,9 +50,9 @@ FIRST_TRIALS = 8
 FIRST_STRIDE = 1.0
 STRIDE_GROWTH = 3.0
 SHORTEST_STRIDE = 1e-6
-# A point extrapolated from other scales is worth correcting if its misfit and the lags of its
-# clocks are below this: a dual that nothing fixes may be anywhere at each scale, and beyond the
-# poles once extrapolated.
+# A point extrapolated from other scales is worth correcting if its relative residual and the lags
+# of its mirror coordinates are below this: a dual that nothing fixes may be anywhere at each scale,
+# and beyond the poles once extrapolated.
 GOOD_GUESS = 0.1
 # The last step from a larger start is tried once what is left of it is below this part of the data.
 SHRUNK = 0.3
@@ -68,10 +68,10 @@ STEPS_IF_GRADED = 120
 STEPS_IN_TURN = 400
 # In all on one way.
 MAX_STEPS = 2000
-# A method that has brought the misfit below that of the start of training (1, relative) but has not
-# converged suffers from the Hessian's rounding rather than from a bad guess: then the stable solve
-# takes over. At once if below the second value the misfit has not halved in so many steps, or if it
-# has grown from there to beyond the first.
+# A method that has brought the relative residual below that of the start of training (1, relative)
+# but has not converged suffers from the Hessian's rounding rather than from a bad guess: then the
+# stable solve takes over. At once if below the second value the relative residual has not halved in
+# so many steps, or if it has grown from there to beyond the first.
 NEAR = 1.0
 VERY_NEAR = 1e-2
 SLOW_STEPS = 3
@@ -79,16 +79,17 @@ SLOW_STEPS = 3
 
 @dataclass(frozen=True, eq=False)
 class CurveSolution:
-    """Positions and dual, in the reduced sample space and the map's unit of clocks.
+    """Positions and dual, in the reduced sample space and the map's unit of mirror coordinates.
 
     The coefficients are those of the positions, plus what the rounding of positions takes from
     them: from a start of size s^L, positions hold coefficients to eps·s^L, coefficients themselves
-    to eps. The clocks are those of the dual, plus what its rounding takes from the small ones.
+    to eps. The mirror coordinates are those of the dual, plus what its rounding takes from the
+    small ones.
     """
 
-    positions: Float
+    curve_params: Float
     coefs: Float
-    clocks: Float
+    mirror: Float
     dual: Float
     log_scale: float
     iterations: int
@@ -115,19 +116,19 @@ def solve_on_curves(
     if near:
         scales = [solution.log_scale for solution in near]
         dual = extrapolate(scales, [solution.dual for solution in near], mirror.log_scale)
-        positions = (
-            extrapolate(scales, [solution.positions for solution in near], mirror.log_scale)
+        curve_params = (
+            extrapolate(scales, [solution.curve_params for solution in near], mirror.log_scale)
             if mirror.is_scale_free
-            else mirror.positions(dual @ data.rows)
+            else mirror.curve_params(dual @ data.rows)
         )
-        guess = Point(problem, positions, dual, problem.end)
-        near_enough = guess.residual <= GOOD_GUESS and guess.largest_lag <= GOOD_GUESS
+        guess = Point(problem, curve_params, dual, problem.end)
+        near_enough = guess.residual <= GOOD_GUESS and guess.largest_dual_residual <= GOOD_GUESS
         if near_enough and continuation.from_point(guess, 0.0):
             return continuation.result()
     if near and mirror.is_scale_free:
         # At this scale the last solution reaches the part (s/s')^L of the way.
         log_part = mirror.degree * (mirror.log_scale - near[-1].log_scale)
-        last = Point(problem, near[-1].positions, near[-1].dual, problem.grown(log_part))
+        last = Point(problem, near[-1].curve_params, near[-1].dual, problem.grown(log_part))
         if continuation.from_point(last, abs(log_part)):
             return continuation.result()
     # The last two: without holding back for coefficients that vanish, which then take turns.
@@ -174,9 +175,9 @@ class _Continuation:
         point = polished(self.point) if self.point.place.is_end else self.point
         error = error_of(point) if self.point.place.is_end else np.inf
         return CurveSolution(
-            positions=point.positions,
+            curve_params=point.curve_params,
             coefs=np.where(self.problem.seen, point.coefs, self.problem.start),
-            clocks=point.clocks,
+            mirror=point.mirror,
             dual=point.coordinates.orthonormal(point.dual),
             log_scale=self.problem.mirror.log_scale,
             iterations=self.iterations,

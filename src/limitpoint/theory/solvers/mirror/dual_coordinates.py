@@ -1,14 +1,15 @@
-"""Coordinates of the sample-space dual that keep clocks of very different sizes apart.
+"""Coordinates of the sample-space dual that keep mirror coordinates of very different sizes apart.
 
-The clocks are `ξ = rowsᵀν`. In orthonormal rows every clock carries the rounding of the largest
-one. Where clocks of 1e13 stand beside others of 1e-2, as they do when a coefficient starts very
-close to zero and the data need it all the same, the small ones are lost, and with them what
-decides between coefficients.
+The mirror coordinates are `ξ = rowsᵀν`. In orthonormal rows every mirror coordinate carries the
+rounding of the largest one. Where mirror coordinates of 1e13 stand beside others of 1e-2, as they
+do when a coefficient starts very close to zero and the data need it all the same, the small ones
+are lost, and with them what decides between coefficients.
 
-Any m independent columns may serve as basis instead: the dual is then given by their clocks, and
-all others are sums of them. With the columns of the smallest clocks as basis (greedily: pivoted QR
-of the columns divided by the sizes of their clocks) no term of a sum exceeds, but for the moderate
-factors of pivoting, the size of the sum's own clock: each clock is accurate relative to its size.
+Any m independent columns may serve as basis instead: the dual is then given by their mirror
+coordinates, and all others are sums of them. With the columns of the smallest mirror coordinates as
+basis (greedily: pivoted QR of the columns divided by the sizes of their mirror coordinates) no term
+of a sum exceeds, but for the moderate factors of pivoting, the size of the sum's own mirror
+coordinate: each mirror coordinate is accurate relative to its size.
 """
 
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ __all__ = ["DualCoordinates"]
 
 @dataclass(frozen=True, eq=False)
 class DualCoordinates:
-    """Rows whose combinations the clocks are, and how they come from the orthonormal ones.
+    """Rows whose combinations ξ are, and how they come from the orthonormal ones.
 
     Attributes
     ----------
@@ -34,7 +35,7 @@ class DualCoordinates:
     turn
         The matrix that takes the orthonormal rows to these; None if they are the same.
     columns
-        The columns whose clocks the coordinates are, if there are such.
+        The columns whose mirror coordinates the coordinates are, if there are such.
 
     Examples
     --------
@@ -49,7 +50,10 @@ class DualCoordinates:
 
     @classmethod
     def graded(cls, rows: Float, sizes: Float) -> "DualCoordinates | None":
-        """Accurate relative to the given sizes of the clocks (positive); None if that overflows."""
+        """Accurate relative to the given sizes of the mirror coordinates (positive).
+
+        None if that overflows.
+        """
         samples = len(rows)
         with np.errstate(all="ignore"):
             scaled = rows / sizes

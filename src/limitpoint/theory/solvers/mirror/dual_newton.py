@@ -33,15 +33,16 @@ EPS = float(np.finfo(np.float64).eps)
 # Residuals are relative to the target plus the coefficients. The final one is pushed to this, or
 # to the rounding level of the mirror map if that is higher.
 RESIDUAL_TOLERANCE = 1e-14
-# A clock x_iᵀν is rounded by EPS·|x_i|ᵀ|ν|, which moves its coefficient by slope times that; the
-# matrix products add a few more units.
+# A mirror coordinate x_iᵀν is rounded by EPS·|x_i|ᵀ|ν|, which moves its coefficient by slope times
+# that; the matrix products add a few more units.
 ROUNDING_UNITS = 8.0
-# Continuation steps need only to stay in the region of quadratic convergence. Their misfit is
-# relative to the target alone: from starts of very different sizes the largest coefficients may
-# exceed the data by orders of magnitude, and a misfit relative to them would say nothing.
+# Continuation steps need only to stay in the region of quadratic convergence. Their relative
+# residual is relative to the target alone: from starts of very different sizes the largest
+# coefficients may exceed the data by orders of magnitude, and a relative residual relative to them
+# would say nothing.
 CONTINUATION_TOLERANCE = 1e-2
 # A continuation step is taken if the predicted point misses the data by no more than half of what
-# the zero vector does: a point where everything is dormant again must not pass.
+# the zero vector does: a point where everything is inactive again must not pass.
 PREDICTION_TOLERANCE = 0.5
 # How far down in log s continuation tries to go first, and then relative to the last success:
 # where nothing but the scale changes any more, the way down is crossed in few strides.
@@ -53,9 +54,9 @@ COLD_START_LOG_GAP = 3.0
 # full Newton step takes an exponential to 1/e = 0.37 of itself.
 FALLING_SLOPE = 0.5
 # A step is accepted if the objective falls by this part of what its slope promises (Armijo), or
-# if the misfit falls to this part of itself.
+# if the relative residual falls to this part of itself.
 SUFFICIENT_DECREASE = 1e-4
-SUFFICIENT_MISFIT = 0.5
+SUFFICIENT_RESIDUAL = 0.5
 # Linear solves allowed to a cold start, and again to a continuation. A few tens are usual.
 MAX_ITERATIONS = 400
 MAX_HALVINGS = 60
@@ -75,7 +76,7 @@ class DualSolution:
     converged: bool
     miss: float  # the worst of a row, relative to what is added up there
     # Where they are known to more digits than the dual gives them.
-    clocks: Float | None = None
+    mirror: Float | None = None
     coefs: Float | None = None
 
 
@@ -98,7 +99,7 @@ def solve_dual(
         scales = [solution.log_scale for solution in near]
         guess = extrapolate(scales, [solution.dual for solution in near], mirror.log_scale)
         point = _Point(newton, mirror, guess)
-        close = point.misfit <= PREDICTION_TOLERANCE * newton.target_norm
+        close = point.primal_norm <= PREDICTION_TOLERANCE * newton.target_norm
         if not close and near[-1].log_scale >= mirror.log_scale:
             point = newton.follow(mirror, near[-1].log_scale, near[-1].dual)
         point, converged = newton.minimise(point)
@@ -123,7 +124,8 @@ def _natural_log_scale(mirror: MirrorMap, data: Constraint) -> float:
 
     The slope at the start grows as s^{2(L−1)} and coefficients as s^L, so a slope σ at scale 1
     stands for coefficients of size σ^{L/(2L−2)}. The largest in the rows counts: coefficients that
-    start far above the data would hide these in their rounding, one that starts far below wakes up.
+    start far above the data would hide these in their rounding, one that starts far below
+    activates.
     """
     size = float(np.abs(data.target @ data.rows).max(initial=0.0))
     slopes = mirror.at_log_scale(0.0).slopes(np.zeros(data.rows.shape[1]))
@@ -155,19 +157,19 @@ class _Newton:
     def _approach(self, point: "_Point") -> "_Point":
         """Iterate from a point until continuation can go on."""
         near = CONTINUATION_TOLERANCE * self.target_norm
-        return self._iterate(point, lambda point: point.misfit <= near)[0]
+        return self._iterate(point, lambda point: point.primal_norm <= near)[0]
 
     def _iterate(
         self, point: "_Point", suffices: Callable[["_Point"], bool]
     ) -> tuple["_Point", bool]:
-        # A coefficient on its way to zero is an exponential of its clock: each Newton step takes
-        # it down by a factor e only. While its slope keeps falling, its weight in the Hessian is
-        # halved, which doubles its step; the line search guards the result.
+        # A coefficient on its way to zero is an exponential of its mirror coordinate: each Newton
+        # step takes it down by a factor e only. While its slope keeps falling, its weight in the
+        # Hessian is halved, which doubles its step; the line search guards the result.
         weights = np.ones(self.rows.shape[1])
         while self.iterations < self.allowed:
             if suffices(point):
                 return point, True
-            step = point.solve(point.gap, weights)
+            step = point.solve(point.primal_residual, weights)
             self.iterations += 1
             following = self._search(point, step)
             stalled = following is None or following.residual > 0.5 * point.residual
@@ -196,27 +198,31 @@ class _Newton:
         for _ in range(MAX_POLISHING):
             if not FITTED < miss < math.inf or not self.target_norm:
                 break
-            step = point.stable_step(data.gap(point.coefs * data.units))
+            step = point.stable_step(data.primal_residual(point.coefs * data.units))
             trial = _Point(self, point.mirror, point.dual + step)
             self.iterations += 1
-            left = data.missed(trial.coefs) if trial.misfit < math.inf else math.inf
-            if not left <= SUFFICIENT_MISFIT * miss:
+            left = data.missed(trial.coefs) if trial.primal_norm < math.inf else math.inf
+            if not left <= SUFFICIENT_RESIDUAL * miss:
                 break
             point, miss = trial, left
         return point, miss
 
     def _search(self, point: "_Point", step: Float) -> "_Point | None":
-        """Backtrack until the dual objective has fallen enough, or the misfit has.
+        """Backtrack until the dual objective has fallen enough, or the relative residual has.
 
-        Near the solution the objective's own rounding hides its fall; the misfit still shows it.
+        Near the solution the objective's own rounding hides its fall; the relative residual still
+        shows it.
         """
-        descent = float(point.gap @ step)
+        descent = float(point.primal_residual @ step)
         slack = EPS * (abs(point.objective) + point.magnitude)
         length = 1.0
         for _ in range(MAX_HALVINGS):
             trial = _Point(self, point.mirror, point.dual + length * step)
             wanted = point.objective - SUFFICIENT_DECREASE * length * descent + slack
-            if trial.objective <= wanted or trial.misfit <= SUFFICIENT_MISFIT * point.misfit:
+            if (
+                trial.objective <= wanted
+                or trial.primal_norm <= SUFFICIENT_RESIDUAL * point.primal_norm
+            ):
                 return trial
             length /= 2
         return None
@@ -237,13 +243,15 @@ class _Newton:
     def _predict(self, point: "_Point", mirror: MirrorMap, stride: float) -> "_Point | None":
         """Move down along the tangent, by the stride or as far as the prediction stays good."""
         degree = mirror.degree
-        tangent = degree * point.solve(self.target - point.gap) + (degree - 2) * point.dual
+        tangent = (
+            degree * point.solve(self.target - point.primal_residual) + (degree - 2) * point.dual
+        )
         self.iterations += 1
         for _ in range(MAX_HALVINGS):
             log_scale = max(point.mirror.log_scale - stride, mirror.log_scale)
             stride = point.mirror.log_scale - log_scale
             ahead = _Point(self, mirror.at_log_scale(log_scale), point.dual + stride * tangent)
-            if ahead.misfit <= PREDICTION_TOLERANCE * self.target_norm:
+            if ahead.primal_norm <= PREDICTION_TOLERANCE * self.target_norm:
                 return ahead
             stride /= 2
         return None
@@ -258,18 +266,18 @@ class _Point:
         self._newton = newton
         self.coefs, self.slopes, conjugates = mirror.evaluate(dual @ newton.rows)
         with np.errstate(over="ignore", invalid="ignore"):
-            self.gap = newton.target - newton.rows @ self.coefs
+            self.primal_residual = newton.target - newton.rows @ self.coefs
             self.magnitude = float(conjugates.sum())
             objective = self.magnitude - float(newton.target @ dual)
-            misfit = _norm(self.gap)
+            primal_norm = _norm(self.primal_residual)
             self._size = newton.target_norm + _norm(self.coefs * newton.seen)
-        finite = math.isfinite(objective) and math.isfinite(misfit)
+        finite = math.isfinite(objective) and math.isfinite(primal_norm)
         self.objective = objective if finite else math.inf
-        self.misfit = misfit if finite else math.inf
-        self.residual = self.misfit / self._size if self.misfit > 0 else 0.0
+        self.primal_norm = primal_norm if finite else math.inf
+        self.residual = self.primal_norm / self._size if self.primal_norm > 0 else 0.0
 
     def rounding_level(self) -> float:
-        """The residual that rounding of the clocks alone can cause."""
+        """The residual that rounding of the mirror coordinates alone can cause."""
         moved = _norm(self.slopes * (np.abs(self.dual) @ np.abs(self._newton.rows)))
         return ROUNDING_UNITS * EPS * (1.0 + moved / self._size) if self._size > 0 else 0.0
 

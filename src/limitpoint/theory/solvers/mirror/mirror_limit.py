@@ -68,7 +68,7 @@ def mirror_path(
     """
     mirror = _mirror_map(problem)
     # A scale that a single prediction refuses is refused here too: the smallest is the first whose
-    # clocks float64 cannot hold, and the problem itself is at the largest.
+    # mirror coordinates float64 cannot hold, and the problem itself is at the largest.
     _mirror_map(replace(problem, init=problem.init.at_scale(log_scale=min(log_scales))))
     solver = _Solver(problem.regression, mirror, theorem)
     together = mirror.across(np.array(log_scales))
@@ -137,11 +137,11 @@ class _Solver:
                 coef=answers.coefs[k],
                 signs=answers.signs[k],
                 log_abs_coef=answers.logs[k],
-                clocks=answers.clocks[k],
+                mirror=answers.mirror[k],
                 dual=constraint.sample_dual(answers.duals[k]),
                 theorem=self._theorem,
                 # Q = βξ − Ψ̂ where ξ = Q'(β)
-                potential=float(answers.coefs[k] @ answers.clocks[k] - answers.conjugates[k].sum()),
+                potential=float(answers.coefs[k] @ answers.mirror[k] - answers.conjugates[k].sum()),
                 certificate=certificate,
                 status=status_of(certificate, constraint, answers.coefs[k]),
                 iterations=found[k].iterations,
@@ -157,7 +157,7 @@ class _Solver:
         # Equal columns are certified as one: symmetry divides what the fit determines.
         leaders, counts = self._alike.leaders, self._alike.counts
         together = in_units(mirror, 1.0 / counts, np.ones_like(counts))
-        found = certify_mirror_limits(self._data, together, answers.coefs * counts, answers.clocks)
+        found = certify_mirror_limits(self._data, together, answers.coefs * counts, answers.mirror)
         return answers, [
             replace(
                 one,
@@ -202,12 +202,12 @@ def _by_curves(mirror: MirrorMap, data: Constraint, found: DualSolution) -> Dual
         coefs = _fit(mirror, coefs, slopes, rounding, data)
         held = np.abs(coefs) >= TINY
         with np.errstate(all="ignore"):
-            positions = curve.positions_of(coefs)
-        positions = np.where(held, positions, curve.positions(found.dual @ data.rows))
-        point = polished(Point(equations, positions, found.dual, equations.end, coefs=coefs))
+            curve_params = curve.curve_params_of(coefs)
+        curve_params = np.where(held, curve_params, curve.curve_params(found.dual @ data.rows))
+        point = polished(Point(equations, curve_params, found.dual, equations.end, coefs=coefs))
         error = error_of(point)
         if error <= POOR:
-            return replace(found, clocks=point.clocks, coefs=point.coefs, miss=error)
+            return replace(found, mirror=point.mirror, coefs=point.coefs, miss=error)
     again = solve_on_curves(curve, data, graded_only=True)
     iterations = found.iterations + again.iterations
     if not again.converged:
@@ -215,7 +215,7 @@ def _by_curves(mirror: MirrorMap, data: Constraint, found: DualSolution) -> Dual
     return replace(
         found,
         dual=again.dual,
-        clocks=again.clocks,
+        mirror=again.mirror,
         coefs=again.coefs,
         iterations=iterations,
         converged=True,
@@ -241,7 +241,7 @@ class _Answers:
     coefs: Float
     signs: Float
     logs: Float
-    clocks: Float
+    mirror: Float
     conjugates: Float
     duals: Float
 
@@ -257,12 +257,12 @@ class _Answers:
         """In the units of the data, each coefficient by itself."""
         leaders, counts = alike.leaders, alike.counts
         share = units / counts
-        clocks = self.clocks[:, leaders] / units
+        xi = self.mirror[:, leaders] / units
         return _Answers(
             coefs=self.coefs[:, leaders] * share,
             signs=self.signs[:, leaders],
             logs=self.logs[:, leaders] + np.log(share),
-            clocks=clocks,
+            mirror=xi,
             conjugates=self.conjugates[:, leaders] / counts,
             duals=self.duals,
         )
@@ -277,31 +277,29 @@ def _answers(
         return _on_curves(mirror, on_curves, duals, data)
     # From the dual of the constraint rather than as Xᵀν: no product with an ill-conditioned X.
     duals_only = [at for at in found if isinstance(at, DualSolution)]
-    clocks = np.stack(
-        [at.dual @ data.rows if at.clocks is None else at.clocks for at in duals_only]
-    )
-    coefs, slopes, conjugates = mirror.evaluate(clocks)
+    xi = np.stack([at.dual @ data.rows if at.mirror is None else at.mirror for at in duals_only])
+    coefs, slopes, conjugates = mirror.evaluate(xi)
     given = [coefs[k] if at.coefs is None else at.coefs for k, at in enumerate(duals_only)]
     coefs = np.stack(given)
-    signs, logs = mirror.signs_and_logs(clocks)
+    signs, logs = mirror.signs_and_logs(xi)
     with np.errstate(all="ignore"):
-        rounding = EPS * (slopes * np.abs(clocks) + np.abs(mirror.start_coefs()))
+        rounding = EPS * (slopes * np.abs(xi) + np.abs(mirror.start_coefs()))
     better = _fitted(mirror, coefs, slopes, np.nan_to_num(rounding), data)
     signs, logs = _of_those(better, np.abs(better) >= TINY, signs, logs)
-    return _Answers(better, signs, logs, clocks, conjugates, duals)
+    return _Answers(better, signs, logs, xi, conjugates, duals)
 
 
 def _on_curves(
     mirror: CurveMap, found: Sequence[CurveSolution], duals: Float, data: Constraint
 ) -> _Answers:
-    positions = np.stack([at.positions for at in found])
+    curve_params = np.stack([at.curve_params for at in found])
     coefs = np.stack([at.coefs for at in found])
     with np.errstate(all="ignore"):
-        point = mirror.along(positions)
-        slopes = np.nan_to_num(point.coef_rates / point.clock_rates, posinf=0.0)
-        rounding = np.nan_to_num(EPS * point.coef_rates * (1.0 + np.abs(positions)))
+        point = mirror.along(curve_params)
+        slopes = np.nan_to_num(point.coef_rates / point.mirror_rates, posinf=0.0)
+        rounding = np.nan_to_num(EPS * point.coef_rates * (1.0 + np.abs(curve_params)))
     coefs = _fitted(mirror, coefs, slopes, rounding, data)
-    signs, logs = mirror.signs_and_logs_at(positions)
+    signs, logs = mirror.signs_and_logs_at(curve_params)
     # Where float64 holds the coefficient, which was polished, it has the last word.
     held = np.abs(coefs) >= TINY
     signs, logs = _of_those(coefs, held, signs, logs)
@@ -309,9 +307,9 @@ def _on_curves(
         coefs=coefs,
         signs=signs,
         logs=logs,
-        clocks=mirror.clock_unit * np.stack([at.clocks for at in found]),
-        conjugates=mirror.conjugates_at(positions),
-        duals=mirror.clock_unit * duals,
+        mirror=mirror.mirror_unit * np.stack([at.mirror for at in found]),
+        conjugates=mirror.conjugates_at(curve_params),
+        duals=mirror.mirror_unit * duals,
     )
 
 
@@ -321,30 +319,30 @@ def _by_the_active(mirror: CurveMap, answers: _Answers, data: Constraint) -> _An
     The fit determines these to all digits, and they their mirror coordinates. What rounding of the
     orthonormal rows did to the dual of a solution, and so to the others, is undone.
     """
-    reached, _, slopes = mirror.clocks_potential_and_slopes(answers.coefs)
+    reached, _, slopes = mirror.mirror_potential_and_slopes(answers.coefs)
     with np.errstate(all="ignore"):
         held = np.isfinite(reached) & (np.abs(answers.coefs) >= TINY)
-        sharp = held & (np.abs(answers.coefs) < slopes * np.abs(answers.clocks))
-    given = np.where(sharp, reached, answers.clocks)
+        sharp = held & (np.abs(answers.coefs) < slopes * np.abs(answers.mirror))
+    given = np.where(sharp, reached, answers.mirror)
     with np.errstate(over="ignore"):
-        sizes = np.where(sharp, np.abs(reached), np.abs(answers.clocks) / EPS)
-    clocks = np.stack(
+        sizes = np.where(sharp, np.abs(reached), np.abs(answers.mirror) / EPS)
+    xi = np.stack(
         [
             data.units * in_row_space(data, one[None] / data.units, size / data.units)[0][0]
             for one, size in zip(given, sizes, strict=True)
         ]
     )
     with np.errstate(all="ignore"):
-        moved = ~sharp & data.seen & np.isfinite(clocks)
-        coefs = np.where(moved, mirror.coefs(clocks), answers.coefs)
-        signs, logs = mirror.signs_and_logs(np.where(moved, clocks, answers.clocks))
+        moved = ~sharp & data.seen & np.isfinite(xi)
+        coefs = np.where(moved, mirror.coefs(xi), answers.coefs)
+        signs, logs = mirror.signs_and_logs(np.where(moved, xi, answers.mirror))
     good = moved & np.isfinite(coefs) & np.isfinite(logs)
     return replace(
         answers,
         coefs=np.where(good, coefs, answers.coefs),
         signs=np.where(good, signs, answers.signs),
         logs=np.where(good, logs, answers.logs),
-        clocks=np.where(data.seen & np.isfinite(clocks), clocks, answers.clocks),
+        mirror=np.where(data.seen & np.isfinite(xi), xi, answers.mirror),
     )
 
 
@@ -362,10 +360,10 @@ def _fitted(
 ) -> Float:
     """The last steps of Newton's method, for the coefficients rather than for the dual.
 
-    From a start far larger than the data a clock holds its coefficient to rounding of the start
-    only, `eps·Ψ'·|ξ|`; what the coefficients must add up to is known to all digits, row by row. One
-    that would leave its half-line for it stays as it is. Where the target is zero the start is the
-    only size there is, and its rounding is nothing.
+    From a start far larger than the data a mirror coordinate holds its coefficient to rounding of
+    the start only, `eps·Ψ'·|ξ|`; what the coefficients must add up to is known to all digits, row
+    by row. One that would leave its sign constraint for it stays as it is. Where the target is zero
+    the start is the only size there is, and its rounding is nothing.
     """
     if not data.target.any():
         return coefs
@@ -381,17 +379,17 @@ def _fit(mirror: MirrorMap, coef: Float, slopes: Float, rounding: Float, data: C
     must not be stirred for the rounding of the others.
     """
     allowed = np.maximum(POLISHED * np.abs(coef), SAFETY * rounding)
-    missed, gap = data.missed(coef), data.gap(coef * data.units)
+    missed, primal_residual = data.missed(coef), data.primal_residual(coef * data.units)
     for _ in range(MAX_FITTING):
         if missed <= FITTED:
             break
         with np.errstate(all="ignore"):
-            _, step = solve_graded(data.rows, slopes, gap, np.zeros_like(coef), 0.0)
+            _, step = solve_graded(data.rows, slopes, primal_residual, np.zeros_like(coef), 0.0)
             better = coef + step
             inside = (mirror.lower < better) & (better < mirror.upper) & (np.abs(step) <= allowed)
             better = np.where(inside, better, coef)
             left = data.missed(better)
         if not left < 0.5 * missed:
             return better if left < missed else coef
-        coef, missed, gap = better, left, data.gap(better * data.units)
+        coef, missed, primal_residual = better, left, data.primal_residual(better * data.units)
     return coef

@@ -1,15 +1,15 @@
 """Last steps of Newton's method in the coefficients rather than in the positions.
 
 From a start far larger than the data, positions hold a coefficient to rounding of the start only.
-The coefficients themselves hold all digits, and clocks are functions of them as they are of the
-positions: the same equations with β and ν as unknowns,
+The coefficients themselves hold all digits, and mirror coordinates are functions of them as they
+are of the positions: the same equations with β and ν as unknowns,
 
     rows β = target,        Q'(β) = rowsᵀν.
 
 A coefficient that is itself small changes by much of itself when the rounding of the others is
-taken out, so that the clocks follow to first order only: both equations are iterated. And where one
-clock is larger than the others by many orders of magnitude, its rounding is taken out of the others
-by changing to graded coordinates of the dual.
+taken out, so that the mirror coordinates follow to first order only: both equations are iterated.
+And where one mirror coordinate is larger than the others by many orders of magnitude, its rounding
+is taken out of the others by changing to graded coordinates of the dual.
 """
 
 import numpy as np
@@ -25,7 +25,8 @@ __all__ = ["error_of", "polished"]
 POLISHING = (False, True, True, True, True, True)
 # They are taken while the errors are above this, relative: far below what a certificate asks for.
 POLISHED = 1e-12
-# Clocks that agree to rounding of their own are off by no more than `POLISHED`, in these units.
+# Mirror coordinates that agree to rounding of their own are off by no more than `POLISHED`, in
+# these units.
 ROUNDED = 1e3
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -46,20 +47,22 @@ def polished(point: Point) -> Point:
 def error_of(point: Point) -> float:
     """The larger relative error of the two equations.
 
-    Of the fit row by row in what is added up there; of the clocks as they enter the duality gap,
-    `Σ |β_i l_i|`, in the sum of its terms, and one by one by what they make of their coefficient's
-    contribution to the rows or, next to a pole, by their own size.
+    Of the fit row by row in what is added up there; of the mirror coordinates as they enter the
+    duality gap, `Σ |β_i l_i|`, in the sum of its terms, and one by one by what they make of their
+    coefficient's contribution to the rows or, next to a pole, by their own size.
     """
     coefs, data = point.coefs, point.problem.data
     with np.errstate(all="ignore"):
-        # What float64 holds as zero has no clock to speak of.
+        # What float64 holds as zero has no mirror coordinate to speak of.
         held = data.seen & (coefs != 0.0)
-        lag = np.where(held, np.abs(point.clocks - point.at.clocks), 0.0)
-        lost = float(np.abs(coefs * lag).sum())
-        terms = float(np.abs(coefs * np.where(held, point.clocks, 0.0)).sum())
+        dual_residual = np.where(held, np.abs(point.mirror - point.at.mirror), 0.0)
+        lost = float(np.abs(coefs * dual_residual).sum())
+        terms = float(np.abs(coefs * np.where(held, point.mirror, 0.0)).sum())
         parts = contributions(data.X, data.fit, coefs * data.units) * data.units
-        off = np.fmin(parts * point.slopes * lag, ROUNDED * lag / np.abs(point.at.clocks))
-        off = np.where(lag > 0.0, off, 0.0)
+        off = np.fmin(
+            parts * point.slopes * dual_residual, ROUNDED * dual_residual / np.abs(point.at.mirror)
+        )
+        off = np.where(dual_residual > 0.0, off, 0.0)
         error = max(data.missed(coefs), float(np.nan_to_num(off, nan=np.inf).max(initial=0.0)))
     if lost > 0.0:
         error = max(error, lost / terms) if terms > 0.0 else error + lost
@@ -71,32 +74,32 @@ def _stepped(point: Point, error: float, stable: bool) -> tuple[Point, float]:
     problem, coefs = point.problem, point.coefs
     mirror = problem.mirror
     with np.errstate(all="ignore"):
-        gap = problem.data.gap(coefs * problem.data.units)
-        lag = point.clocks - point.at.clocks
+        primal_residual = problem.data.primal_residual(coefs * problem.data.units)
+        dual_residual = point.mirror - point.at.mirror
         if stable:
-            toward, step = point.solve_stably(gap, lag)
+            toward, step = point.solve_stably(primal_residual, dual_residual)
         else:
-            toward = point.solve(gap - problem.rows @ (point.slopes * lag))
-            step = point.slopes * (toward @ point.coordinates.rows + lag)
+            toward = point.solve(primal_residual - problem.rows @ (point.slopes * dual_residual))
+            step = point.slopes * (toward @ point.coordinates.rows + dual_residual)
         better = coefs + step
-        # On a half-line a coefficient stays where it is rather than cross its end.
+        # Under a sign constraint a coefficient stays where it is rather than cross its end.
         two_sided = np.isneginf(mirror.lower) & np.isposinf(mirror.upper)
         inside = two_sided | (np.sign(better) == np.sign(coefs))
         better = np.where(inside & np.isfinite(step), better, coefs)
-        positions = _positions_of(point, better)
+        curve_params = _curve_params_of(point, better)
     place, coordinates = point.place, point.coordinates
-    ahead = Point(problem, positions, point.dual + toward, place, coordinates, better)
+    ahead = Point(problem, curve_params, point.dual + toward, place, coordinates, better)
     error_ahead = error_of(ahead)
     if error_ahead <= error:
         return ahead, error_ahead
     # A long step of the dual comes from directions that nothing fixes.
-    behind = Point(problem, positions, point.dual, place, coordinates, better)
+    behind = Point(problem, curve_params, point.dual, place, coordinates, better)
     error_behind = error_of(behind)
     return (ahead, error_ahead) if error_ahead <= error_behind else (behind, error_behind)
 
 
-def _positions_of(point: Point, coefs: Float) -> Float:
+def _curve_params_of(point: Point, coefs: Float) -> Float:
     """Of the coefficients that have changed and that float64 holds."""
     changed = (coefs != point.coefs) & (np.abs(coefs) >= TINY)
-    positions = point.problem.mirror.positions_of(coefs)
-    return np.where(changed & np.isfinite(positions), positions, point.positions)
+    curve_params = point.problem.mirror.curve_params_of(coefs)
+    return np.where(changed & np.isfinite(curve_params), curve_params, point.curve_params)

@@ -1,4 +1,4 @@
-"""The linear systems of Newton's method, `rows D rowsᵀ`: singular if coefficients are dormant."""
+"""The linear systems of Newton's method, `rows D rowsᵀ`: singular if coefficients are inactive."""
 
 import math
 
@@ -10,7 +10,7 @@ from limitpoint.arrays import Float
 
 __all__ = ["solve_graded", "solve_shifted"]
 
-# Relative shift of the diagonal: dormant coefficients make the Hessian singular to working
+# Relative shift of the diagonal: inactive coefficients make the Hessian singular to working
 # precision, and in those directions any dual will do.
 LEVENBERG_SHIFT = 1e-15
 # Growth of the shift when rounding leaves the Hessian indefinite all the same.
@@ -40,7 +40,7 @@ def solve_shifted(rows: Float, slopes: Float, right: Float) -> Float | None:
 
 
 def solve_graded(
-    rows: Float, slopes: Float, right: Float, lag: Float, shift: float
+    rows: Float, slopes: Float, right: Float, dual_residual: Float, shift: float
 ) -> tuple[Float, Float]:
     """The step `dν` and the change `dβ = D (rowsᵀdν + lag)`, accurate however D is graded.
 
@@ -60,7 +60,7 @@ def solve_graded(
     with np.errstate(all="ignore"):
         roots = np.sqrt(slopes)
         matrix = np.vstack([(rows * roots).T, math.sqrt(shift) * np.eye(samples)])
-        behind = np.concatenate([-roots * lag, np.zeros(samples)])
+        behind = np.concatenate([-roots * dual_residual, np.zeros(samples)])
     if not (np.isfinite(matrix).all() and np.isfinite(behind).all() and np.isfinite(right).all()):
         return failed
     order = np.argsort(-np.einsum("ij,ij->i", matrix, matrix), kind="stable")

@@ -86,8 +86,8 @@ def _descent(problem: Problem, network: CoupledNetwork) -> tuple[float, bool]:
     margins = task.margins(network.coef(layers))
     largest = float(np.abs(margins).max())
     if largest == 0.0:
-        pull = task.signed.sum(axis=0)
-        return 0.0, any(np.any(gradient) for gradient in layer_gradients(network, layers, pull))
+        neg_grad = task.signed.sum(axis=0)
+        return 0.0, any(np.any(gradient) for gradient in layer_gradients(network, layers, neg_grad))
     log_size = network.degree * init.log_scale + float(np.log(largest))
     shares = margins / largest
     total = float(np.abs(shares).sum())

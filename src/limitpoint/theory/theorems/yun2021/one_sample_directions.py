@@ -109,7 +109,7 @@ def _limit_along(sample: OneSample, layers: Pair, theorem: Theorem) -> Limit:
         coef=coef,
         signs=np.sign(coef),
         log_abs_coef=logs,
-        clocks=dual * data,
+        mirror=dual * data,
         dual=dual,
         theorem=theorem,
         potential=1.0 / largest,

@@ -84,7 +84,7 @@ def _limit_of(problem: Problem, theorem: Theorem) -> Limit:
         return _limit_at_zero(sample, theorem)
     inner = mirror_limit(sample.diagonal, theorem)
     found = diagonal_layers(sample.diagonal, inner)
-    assert found is not None, "at finite scale, with a clock that ends"
+    assert found is not None, "at finite scale, with a mirror coordinate that ends"
     scale = problem.init.scale
     start = [scale * layer for layer in problem.init.direction]
     layers = sample.spectrum.outer((found[0], found[1]), start)
@@ -93,7 +93,7 @@ def _limit_of(problem: Problem, theorem: Theorem) -> Limit:
         theorem,
         layers=layers,
         products=inner.coef,
-        clocks=np.array(inner.clocks),
+        xi=np.array(inner.mirror),
         dual=np.array(inner.dual),
         potential=inner.potential,
         residuals=dict(inner.certificate.residuals),
@@ -104,7 +104,7 @@ def _limit_of(problem: Problem, theorem: Theorem) -> Limit:
 def _limit_at_zero(sample: OneSample, theorem: Theorem) -> Limit:
     """The singular vectors of the largest value; where several tie, by `(p + sign(y) q)²`.
 
-    Clocks and dual are in units of `log(1/scale)`, as in every limit at scale 0.
+    Mirror coordinates and dual are in units of `log(1/scale)`, as in every limit at scale 0.
     """
     y, data = sample.target, sample.spectrum.data
     sign = float(np.sign(y))
@@ -114,18 +114,18 @@ def _limit_at_zero(sample: OneSample, theorem: Theorem) -> Limit:
     first = np.sqrt(abs(y) / (largest * square)) * top if square > 0 else np.zeros_like(top)
     second = sign * np.sign(data) * first
     dual = sign / largest
-    clocks = dual * data
+    xi = dual * data
     # Those that grow have no larger value; what does not grow is free.
     growing = sample.growing(sign) != 0
-    beyond = float(np.max(np.abs(clocks[growing]) - 1.0, initial=0.0))
+    beyond = float(np.max(np.abs(xi[growing]) - 1.0, initial=0.0))
     products = first * second
-    lost = np.abs(products - np.abs(products) * clocks).sum()
+    lost = np.abs(products - np.abs(products) * xi).sum()
     return _limit_with(
         sample,
         theorem,
         layers=sample.outer(first, second),
         products=products,
-        clocks=clocks,
+        xi=xi,
         dual=np.array([dual]),
         potential=float(np.abs(products).sum()),
         residuals={
@@ -143,7 +143,7 @@ def _limit_with(
     *,
     layers: tuple[Float, Float],
     products: Float,
-    clocks: Float,
+    xi: Float,
     dual: Float,
     potential: float,
     residuals: dict[str, float],
@@ -158,7 +158,7 @@ def _limit_with(
     along = _along(sample, layers)
     coef = _stepped(np.asarray(network.coef(layers)), along, task)
     residuals |= fit_residuals(constraint, coef)
-    longest = float(np.abs(clocks).max(initial=0.0)) if sample.problem.init.is_finite else 0.0
+    longest = float(np.abs(xi).max(initial=0.0)) if sample.problem.init.is_finite else 0.0
     sizes = float(np.abs(sample.spectrum.data) @ np.abs(products)) + abs(sample.target)
     within = residuals.get(ERROR_BOUND, 0.0) * sizes
     residuals[ERROR_BOUND] = _error_bound(sample, layers, coef, along, longest, within)
@@ -166,7 +166,7 @@ def _limit_with(
     return limit_at(
         coef,
         theorem,
-        clocks=clocks,
+        mirror=xi,
         dual=dual,
         potential=potential,
         certificate=certificate,

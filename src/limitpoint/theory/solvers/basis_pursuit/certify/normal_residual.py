@@ -13,7 +13,7 @@ from limitpoint.theory.certificates.certificate import CERTIFICATE_TOLERANCE
 from limitpoint.theory.solvers.basis_pursuit.column_factor import EPS
 from limitpoint.theory.solvers.basis_pursuit.data_matrix import Design
 from limitpoint.theory.solvers.basis_pursuit.graded_factor import RowwiseQR
-from limitpoint.theory.solvers.basis_pursuit.penalty import GrowthPenalty
+from limitpoint.theory.solvers.basis_pursuit.penalty import WeightedL1
 
 # Rounding of the terms that a row adds up, in EPS: theirs and that of their sum.
 ROUNDING_UNITS = 4.0
@@ -30,7 +30,7 @@ RESOLVED = 1e6
 def normal_residual(
     design: Design,
     k: Float,
-    penalty: GrowthPenalty,
+    penalty: WeightedL1,
     factor: RowwiseQR,
     left: Float,
     sizes: Float,
@@ -46,16 +46,16 @@ def normal_residual(
     ``left`` is ``y − Xk``, ``sizes`` what its rows add up, ``scales`` what they are compared with.
     """
     residual = factor.outside(left[:, None])[:, 0]
-    turned, followed = factor.residual_noise(residual, left, sizes)
-    noise = ROUNDING_UNITS * EPS * turned
-    seen = np.abs(residual) > RESOLVED * noise
+    turned, followed = factor.residual_rounding(residual, left, sizes)
+    rounding = ROUNDING_UNITS * EPS * turned
+    seen = np.abs(residual) > RESOLVED * rounding
     fitted = np.abs(residual) <= CERTIFICATE_TOLERANCE * scales
     if not (seen | fitted).all() or not seen.any():
         return float("inf")
     slopes = design.rmatvec(residual)
     can_move = np.where(slopes > 0, k < penalty.upper, k > penalty.lower)
     unseen = design.moduli_products(np.where(seen, residual, 0.0)) == 0
-    allowed = np.where(unseen, design.moduli_products(noise), 0.0)
+    allowed = np.where(unseen, design.moduli_products(rounding), 0.0)
     excess = (np.abs(slopes) - allowed).clip(min=0.0)
     ratios = np.zeros_like(excess)
     counts = can_move & (excess > 0)

@@ -14,8 +14,8 @@ from limitpoint.theory.solvers.margin.margin_problem import MarginProblem, Margi
 
 __all__ = ["coef_errors"]
 
-# What is rounded when a margin or a pull is added up, in units of eps times the sum of the moduli:
-# random errors of some hundred terms.
+# What is rounded when a margin or a dual image is added up, in units of eps times the sum of the
+# moduli: random errors of some hundred terms.
 ROUNDING_UNITS = 8.0
 # Vectors of a null space leave a coordinate alone when they have no more of it than this: their
 # own rounding over gaps of as much.
@@ -91,11 +91,12 @@ def _errors(
 def _residuals(problem: MarginProblem, solution: MarginSolution, face: Face) -> tuple[Float, Float]:
     """Of all coordinates and of all samples, with their rounding."""
     weights = problem.weights[problem.group_of]
-    # The pulls are computed in twice the precision: what is left is rounded in their own size.
+    # The dual images are computed in twice the precision: what is left is rounded in their own
+    # size.
     dual = ROUNDING_UNITS * EPS * weights + problem.rounding.T @ solution.multipliers
     kept = face.used[problem.group_of]
     radial = solution.coordinates[kept] / face.norms[problem.group_of[kept]]
-    dual[kept] += np.abs(weights[kept] * radial - face.pulls[kept])
+    dual[kept] += np.abs(weights[kept] * radial - face.dual_images[kept])
     primal = ROUNDING_UNITS * EPS * problem.margin_sizes(solution.coordinates)
     primal = primal + np.abs(problem.rows @ solution.coordinates - problem.floors)
     return dual, primal + problem.rounding @ np.abs(solution.coordinates)

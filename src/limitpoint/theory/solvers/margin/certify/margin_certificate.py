@@ -33,15 +33,16 @@ def certify_margins(
 ) -> Certificate:
     """Check that `coef` minimises the norm of the space among all with margins at least 1.
 
-    The multipliers μ are `multipliers + corrections`. With the clocks `ξ = Xᵀ(y⊙μ)` and the parts
-    z_g of the coefficients and ξ_g of the clocks, each sample, feature and part by itself:
+    The multipliers μ are `multipliers + corrections`. With the mirror coordinates `ξ = Xᵀ(y⊙μ)` and
+    the parts z_g of the coefficients and ξ_g of the mirror coordinates, each sample, feature and
+    part by itself:
 
     - margins: what a margin lacks of 1, relative to 1 and the moduli that are added up in it;
     - missed targets: what a margin lacks of 1, and what it has above 1 if its sample has a share
-      in any clock (or that share, if it is less);
-    - multipliers: how negative one is, in its share of any clock;
-    - complementarity: the share of a multiplier in any clock or the excess of that margin over 1,
-      whichever is less, this one relative to the moduli that are added up in it;
+      in any mirror coordinate (or that share, if it is less);
+    - multipliers: how negative one is, in its share of any mirror coordinate;
+    - complementarity: the share of a multiplier in any mirror coordinate or the excess of that
+      margin over 1, whichever is less, this one relative to the moduli that are added up in it;
     - dual feasibility: what a ‖ξ_g‖ has above 1;
     - stationarity: `‖z_g‖ξ_g = z_g`, relative to ‖z_g‖, up to the rounding of z_g; or what z_g
       contributes to any margin, if that is less;
@@ -52,7 +53,7 @@ def certify_margins(
     shares = _shares(task, multipliers)
     low = np.zeros_like(multipliers) if corrections is None else corrections
     primal = space.primal_parts(coef, coordinates)
-    dual = space.dual_parts(_clocks(task, multipliers, low))
+    dual = space.dual_parts(_mirror_coords(task, multipliers, low))
     norms = np.linalg.norm(primal, axis=1)
     off = np.linalg.norm(norms[:, None] * dual - primal, axis=1) - space.parts_rounding(coef)
     used = norms > 0
@@ -92,16 +93,16 @@ def _contributions(task: Classification, space: MarginSpace, norms: Float) -> Fl
 
 
 def _shares(task: Classification, multipliers: Float) -> Float:
-    """What each sample contributes to the clock of the feature to which it contributes most."""
-    pulls = np.abs(multipliers)[:, None] * np.abs(task.X)
-    totals = pulls.sum(axis=0)
-    return np.asarray((pulls / np.where(totals > 0, totals, 1.0)).max(axis=1))
+    """What each sample contributes to ξ of the feature to which it contributes most."""
+    dual_images = np.abs(multipliers)[:, None] * np.abs(task.X)
+    totals = dual_images.sum(axis=0)
+    return np.asarray((dual_images / np.where(totals > 0, totals, 1.0)).max(axis=1))
 
 
-def _clocks(task: Classification, multipliers: Float, corrections: Float) -> Float:
+def _mirror_coords(task: Classification, multipliers: Float, corrections: Float) -> Float:
     """`Xᵀ(y⊙μ)`, rounded once, in units in which nothing overflows."""
     by_row, by_column = equilibrate(task.X)
     rows = by_row[:, None] * task.signed * by_column
     nothing = np.zeros(rows.shape[1])
-    clocks = sums_of_products(rows, multipliers / by_row, corrections / by_row, nothing)
-    return clocks / by_column
+    xi = sums_of_products(rows, multipliers / by_row, corrections / by_row, nothing)
+    return xi / by_column

@@ -135,12 +135,12 @@ def _residuals(
     multipliers, _ = nnls(system, np.append(units, 0.0), maxiter=100 * sum(system.shape))
     if not multipliers.any():
         return dict.fromkeys(names, np.inf)
-    pulls = rows.T @ multipliers
+    dual_images = rows.T @ multipliers
     starts = np.flatnonzero(np.diff(problem.group_of[kept], prepend=-1))
-    along = np.add.reduceat(pulls * units, starts) / problem.weights[used] ** 2
+    along = np.add.reduceat(dual_images * units, starts) / problem.weights[used] ** 2
     mean = float(along.mean())
     group = np.cumsum(np.diff(problem.group_of[kept], prepend=-1) != 0) - 1
-    across = np.add.reduceat((pulls - along[group] * units) ** 2, starts)
+    across = np.add.reduceat((dual_images - along[group] * units) ** 2, starts)
     turned = float(np.sqrt(across / problem.weights[used] ** 2).max())
     residuals = {
         "margins": float(multipliers @ (margins - 1) / (multipliers @ margins)),

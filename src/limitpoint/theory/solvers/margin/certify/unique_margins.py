@@ -26,7 +26,7 @@ PROGRAM = 1e-7
 class Face:
     """Which samples and groups are active in a solution, strictly or tied.
 
-    Each is judged by what it contributes: a sample to the pulls, a group to the margins.
+    Each is judged by what it contributes: a sample to the dual images, a group to the margins.
     """
 
     forced: NDArray[np.bool_]  # samples with a multiplier: their margin is 1 in all solutions
@@ -35,14 +35,16 @@ class Face:
     used: NDArray[np.bool_]  # those that this one uses
     shares: Float  # ‖(Aᵀμ)_g‖/w_g
     norms: Float
-    pulls: Float
+    dual_images: Float
 
     @classmethod
     def of(cls, problem: MarginProblem, solution: MarginSolution) -> "Face":
         """From the optimality conditions, to the accuracy of a certificate."""
         nothing = np.zeros(problem.rows.shape[1])
-        pulls = sums_of_products(problem.rows, solution.multipliers, solution.corrections, nothing)
-        shares = problem.norms(pulls) / problem.weights
+        dual_images = sums_of_products(
+            problem.rows, solution.multipliers, solution.corrections, nothing
+        )
+        shares = problem.norms(dual_images) / problem.weights
         excess = problem.rows @ solution.coordinates - problem.floors
         rounding = len(problem.group_of) * EPS * problem.margin_sizes(solution.coordinates)
         forced = problem.forces(solution.multipliers) > TIED
@@ -53,13 +55,13 @@ class Face:
             used=problem.contributions(solution.coordinates) > TIED,
             shares=shares,
             norms=problem.norms(solution.coordinates),
-            pulls=pulls,
+            dual_images=dual_images,
         )
 
     def units(self, problem: MarginProblem) -> Float:
         """`(Aᵀμ)_g/‖(Aᵀμ)_g‖`: along which the groups lie in all solutions."""
         sizes = self.shares * problem.weights
-        units: Float = self.pulls / np.where(sizes > 0, sizes, 1.0)[problem.group_of]
+        units: Float = self.dual_images / np.where(sizes > 0, sizes, 1.0)[problem.group_of]
         return units
 
 
