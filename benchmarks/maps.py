@@ -73,7 +73,7 @@ def gradient() -> Row:
 
 
 def mirror_coords() -> Row:
-    """ξ of five layers at given coefficients' positions, against quadrature one by one."""
+    """ξ of five layers at given coefficients' curve parameters, against quadrature one by one."""
     layers = np.random.default_rng(0).uniform(0.5, 1.5, (5, COORDINATES))
     mirror = DeepMap.from_layers(layers, 0.0)
     coefs = np.prod(layers, axis=0) * np.random.default_rng(1).uniform(1.5, 3.0, COORDINATES)

@@ -20,7 +20,7 @@ from limitpoint.mirror.deep_diagonal.deep_diagonal_table import DeepTable
 
 EPS = np.finfo(np.float64).eps
 # A map is a product of some tens of float64 operations and a sum of some tens of panels, in
-# positions up to 40: 1e-13 at worst, and two digits in hand.
+# curve parameters up to 40: 1e-13 at worst, and two digits in hand.
 RTOL = 1e-11
 # Mirror coordinates are sums of panels, each rounded: a float64 mirror coordinate stands for that
 # many roundings of it.
@@ -58,7 +58,7 @@ def mirror_of(depth, scale=1.0):
 
 
 class Exact:
-    """One coordinate in 50 digits at a float64 position, at scale 1.
+    """One coordinate in 50 digits at a float64 curve parameter, at scale 1.
 
     At scale s all of it is exactly `s^L β`, `s^{2−L} ξ`, `s² Ψ̂`.
     """
@@ -66,7 +66,7 @@ class Exact:
     def __init__(self, oracle, curve_param):
         with mp.workdps(65):
             if oracle.tied:
-                # |v| grows with the position where v > 0, falls where v < 0.
+                # |v| grows with the curve parameter where v > 0, falls where v < 0.
                 self.v = oracle.v0 * mp.exp(oracle.side * mpf(curve_param))
             else:
                 self.v = oracle.least * mp.sinh(oracle._tau(oracle.v0) + mpf(curve_param))
@@ -83,7 +83,7 @@ class Exact:
 
 @cache
 def exact_table(depth):
-    """Of every column at every position."""
+    """Of every column at every curve parameter."""
     oracles = [PreciseDiagonal([float(a) for a in c]) for c in layers_of(depth).values()]
     return [[Exact(oracle, curve_param) for oracle in oracles] for curve_param in CURVE_PARAMS]
 
@@ -151,7 +151,7 @@ class TestAgainst50Digits:
         np.testing.assert_allclose(found, as_floats(coefs) * np.exp(-unit), rtol=RTOL)
 
     def test_as_functions_of_mirror_coordinates(self, depth, scale):
-        """At the float64 mirror coordinate next to that of each position.
+        """At the float64 mirror coordinate next to that of each curve parameter.
 
         The map is exact for a mirror coordinate off by some roundings of the mirror coordinate, `δ
         = MIRROR_UNITS·eps·|ξ|`: the coefficient is then off by `Ψ'δ` (relative: the condition
@@ -224,9 +224,9 @@ def test_the_oracle_agrees_with_itself_at_another_scale(depth):
 def test_second_derivatives_of_the_two_potentials_are_inverse(depth):
     """`Q''Ψ' = 1`, with Q'' from the inverse by differences of order 8 along the curve.
 
-    In positions coefficients are sums of exponentials up to e^{Lσ} and mirror coordinates analytic
-    within π/2, so the ninth derivative is at most L⁹ ≤ 1e7 of a function's size and the truncation
-    `h⁸f⁽⁹⁾/630` 2e-12 for h = 0.01; rounding adds about 3·eps/h = 1e-13.
+    In curve parameters coefficients are sums of exponentials up to e^{Lσ} and mirror coordinates
+    analytic within π/2, so the ninth derivative is at most L⁹ ≤ 1e7 of a function's size and the
+    truncation `h⁸f⁽⁹⁾/630` 2e-12 for h = 0.01; rounding adds about 3·eps/h = 1e-13.
     """
     mirror = mirror_of(depth)
     step, orders = 0.01, np.arange(1, 5)
@@ -338,7 +338,7 @@ def test_curve_params_and_mirror_coordinates_are_inverse(depth):
     curve_params = np.linspace(-6, 6, 25)[:, None] * np.ones(len(mirror.lower))
     point = mirror.along(curve_params)
     found = mirror.curve_params(point.mirror)
-    # A mirror coordinate is given to some roundings, its position to those over the rate.
+    # A mirror coordinate is given to some roundings, its curve parameter to those over the rate.
     allowed = (
         MIRROR_UNITS * EPS * (np.abs(curve_params) + np.abs(point.mirror) / point.mirror_rates)
     )

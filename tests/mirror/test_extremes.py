@@ -17,7 +17,8 @@ from limitpoint.mirror.deep_diagonal.gauss_rule import gauss_rule
 from limitpoint.mirror.power import PowerMap
 
 EPS = np.finfo(np.float64).eps
-# Some tens of float64 operations, in positions up to 40: 1e-13 at worst, and two digits in hand.
+# Some tens of float64 operations, in curve parameters up to 40: 1e-13 at worst, and two digits in
+# hand.
 RTOL = 1e-11
 DIGITS = 450  # of the closed forms below: ratios of 1e200, squared, and 50 to spare
 
@@ -74,7 +75,7 @@ class TestManyLayers:
             point = mirror.along(at)
             found = mirror.curve_params(point.mirror)
             # A mirror coordinate is rounded by some units, and each of its L − 2 factors by those
-            # of τ₀ + σ; its position by that over the rate.
+            # of τ₀ + σ; its curve parameter by that over the rate.
             units = 16 + (depth - 2) * mirror.offsets
             allowed = units * EPS * (np.abs(at) + np.abs(point.mirror) / point.mirror_rates)
             assert (np.abs(found - at) <= allowed).all()

@@ -174,8 +174,8 @@ class TestAlongTheCurve:
         coefs = np.vectorize(float)(exact)
         held = (np.abs(coefs) >= TINY) & np.isfinite(coefs)
         found = mirror.curve_params_of(coefs)
-        # β is rounded by eps|β|, which moves the position by that over its rate; log|β| enters,
-        # which is no larger than the logarithms of the terms and of their difference.
+        # β is rounded by eps|β|, which moves the curve parameter by that over its rate; log|β|
+        # enters, which is no larger than the logarithms of the terms and of their difference.
         with np.errstate(divide="ignore"):
             logs = np.abs(np.log(np.where(held, np.abs(coefs), 1.0)))
         moved = np.vectorize(float)(abs(exact) / coef_rates)
@@ -248,9 +248,9 @@ class TestAsFunctionsOfTheMirrorCoordinate:
         coefs = table(oracles, xi, lambda o, c: o.coef(float(c)))
         slopes = table(oracles, xi, lambda o, c: o.slope(float(c)))
         conjugates = table(oracles, xi, lambda o, c: o.conjugate(float(c)))
-        # The position is off as in the test above, and by the rounding of ρ(0); the mirror
+        # The curve parameter is off as in the test above, and by the rounding of ρ(0); the mirror
         # coordinate by that times its rate. The logarithm of a slope has a slope of at most 2L in
-        # the position.
+        # the curve parameter.
         curve_params = table(oracles, xi, lambda o, c: o.curve_param(float(c)))
         rates = table(oracles, curve_params, lambda o, p: o.mirror_rate_at(p))
         relative = (
@@ -278,8 +278,8 @@ def test_mirror_coordinates_and_potentials_of_coefficients(depth, log_scale):
     slopes = table(oracles, xi, lambda o, c: o.slope(c))
     relative = OPERATIONS * EPS * log_sizes(depth, log_scale, 20.0)
     starts = table(oracles, np.zeros_like(values), lambda o, c: o.slope(c))
-    # The rounding of β, relative, over its slope; that of the position where the mirror coordinate
-    # starts.
+    # The rounding of β, relative, over its slope; that of the curve parameter where the mirror
+    # coordinate starts.
     moved = abs(values) / slopes + abs(xi)
     first = np.exp(depth * log_scale) * (np.abs(U) ** depth + np.abs(W) ** depth) / starts
     tolerance = relative * (moved + first)
@@ -290,7 +290,7 @@ def test_mirror_coordinates_and_potentials_of_coefficients(depth, log_scale):
 @pytest.mark.parametrize("log_scale", LOG_SCALES[:3])
 @pytest.mark.parametrize("depth", [3, 6])
 def test_the_curvature_of_the_potential_is_one_over_the_slope(depth, log_scale):
-    """`Q''Ψ' = 1`, Q'' by differentiating mpmath's inverse, Ψ' at the position of β."""
+    """`Q''Ψ' = 1`, Q'' by differentiating mpmath's inverse, Ψ' at the curve parameter of β."""
     mirror, oracles = mirror_of(depth, log_scale), oracles_of(depth, log_scale)
     sizes = np.array([0.3, 1.7]) * max(1.0, np.exp(depth * log_scale))
     for size in sizes:
@@ -411,7 +411,8 @@ def test_far_below_the_smallest_float_logarithms_still_hold(depth):
     np.testing.assert_array_equal(tiny_signs, signs)
     finite = np.isfinite(logs)
     np.testing.assert_allclose(tiny_logs[finite] - logs[finite], -2302.6 * depth, rtol=1e-13)
-    # A visible coefficient has a position of order log(1/s), in a unit that float64 can hold.
+    # A visible coefficient has a curve parameter of order log(1/s), in a unit that float64 can
+    # hold.
     coefs = np.where(tiny.upper > 0, 1.5, -1.5)
     point = tiny.along(tiny.curve_params_of(coefs))
     # Sums of logarithms of modulus up to 2·6·2302.
@@ -449,7 +450,7 @@ def test_entries_so_small_that_their_activation_times_overflow(depth):
     high=st.floats(-2500, 2500),
 )
 def test_the_map_increases_and_is_its_own_mirror_image(u, w, depth, log_scale, low, high):
-    tiny = 1e-100  # below it a activation time overflows
+    tiny = 1e-100  # below it an activation time overflows
     u, w = (0.0 if abs(x) < tiny else x for x in (u, w))
     mirror = mirror_of(depth, log_scale, np.array([u]), np.array([w]))
     below, above = (mirror.along(np.array([p]), depth * log_scale) for p in sorted((low, high)))

@@ -65,10 +65,10 @@ class Stepper:
     coefficients; in this form no digit is lost to that.
 
     States and the way from them to the negative gradients are long doubles, the rest is not. At the
-    end sleepers fit what is left of y, a 1e-10 part, by gradients that are the differences of
-    numbers of order one: in double precision their rounding errors, times steps of 1e10, would keep
-    Newton from its goal and the steps short. (Where long doubles are doubles it is slower, not
-    wrong.)
+    end inactive coefficients fit what is left of y, a 1e-10 part, by gradients that are the
+    differences of numbers of order one: in double precision their rounding errors, times steps of
+    1e10, would keep Newton from its goal and the steps short. (Where long doubles are doubles it is
+    slower, not wrong.)
     """
 
     def __init__(self, coordinates, X, y, loss_factor):
@@ -123,7 +123,8 @@ class Stepper:
             root = np.sqrt(total)
             still = total == 0
             safe_total = np.where(still, 1.0, total)
-            # Sleepers, whose answer to the others is slight, need no place in the matrix.
+            # Inactive coefficients, whose answer to the others is slight, need no place in the
+            # matrix.
             coupling = np.abs(total) * np.diag(self.gram)
             self.stiffness = np.min(coupling, axis=0)
             active = np.flatnonzero(np.max(coupling, axis=0) > SLIGHT)

@@ -138,7 +138,7 @@ class TestAgainstIndependentSolvers:
 
 
 class TestVanishingScale:
-    # Targets in general position: as many non-zeros as samples, and a unique dual.
+    # Targets in general curve parameter: as many non-zeros as samples, and a unique dual.
     X, _ = gaussian_data(6, 20, seed=3)
     y = np.random.default_rng(3).standard_normal(6)
 

@@ -17,7 +17,7 @@ from limitpoint.verify.sensitivity import sensitivity_of
 VERIFY_MODULE = importlib.import_module("limitpoint.verify.verify")
 ENGINES = importlib.import_module("limitpoint.verify.engines")
 LOG_1E_MINUS_1000 = -2302.6
-# Here the lags, which are times of order one to a hundred, are less than a percent of log(1/s).
+# Here the delays, which are times of order one to a hundred, are less than a percent of log(1/s).
 TINIEST = -1e5
 
 

@@ -34,7 +34,7 @@ class Trajectory:
         How the run ended.
     kind
         What was run, in words.
-    relative residual
+    relative_residual
         How far from fitting the data it ended: the part of the residual that can be fitted,
         relative to the part of y that can. Of a classification, the share of samples on the wrong
         side, those with margins of 0 or less.

@@ -2,10 +2,10 @@
 
 Where the mirror coordinate of a coefficient has a pole (a finite mirror coordinate takes it to
 infinity, as in networks of three layers and more), or where the map is known from an ODE only, both
-the coefficient and the mirror coordinate are functions of a third number: the position σ on the
-coefficient's own curve, zero at the start and growing like the logarithm of the parameters.
-Positions stay of order log(1/scale) where a mirror coordinate as a float64 would run into its pole,
-so solvers work with positions; mirror coordinates follow.
+the coefficient and the mirror coordinate are functions of a third number: the curve parameter σ on
+the coefficient's own curve, zero at the start and growing like the logarithm of the parameters.
+Curve parameters stay of order log(1/scale) where a mirror coordinate as a float64 would run into
+its pole, so solvers work with curve parameters; mirror coordinates follow.
 
 Mirror coordinates along the curve are given in units of `e^log_mirror_unit` (for a network of
 degree L ≥ 3 that is `s^(2−L)`), in which they are of order 1 at every scale.
@@ -38,11 +38,11 @@ class CurvePoint(NamedTuple):
     coefs
         Coefficients, in the unit asked for.
     coef_rates
-        Their derivatives in the position, in the same unit; positive.
+        Their derivatives in the curve parameter, in the same unit; positive.
     mirror coordinates
         Mirror coordinates, in units of `e^log_mirror_unit`.
     mirror_rates
-        Their derivatives in the position; positive.
+        Their derivatives in the curve parameter; positive.
     """
 
     coefs: Float
@@ -52,11 +52,11 @@ class CurvePoint(NamedTuple):
 
 
 class CurveMap(MirrorMap):
-    """A mirror map whose coefficients and mirror coordinates are functions of a position.
+    """A mirror map whose coefficients and mirror coordinates are functions of a curve parameter.
 
-    Positions have the coefficient as their last axis, like mirror coordinates and coefficients. A
-    frozen coefficient (one that can never move) has the coefficient rate 0, and its position is its
-    mirror coordinate.
+    Curve parameters have the coefficient as their last axis, like mirror coordinates and
+    coefficients. A frozen coefficient (one that can never move) has the coefficient rate 0, and its
+    curve parameter is its mirror coordinate.
     """
 
     @property
@@ -74,26 +74,26 @@ class CurveMap(MirrorMap):
 
     @abstractmethod
     def curve_params(self, xi: Float) -> Float:
-        """Positions at given mirror coordinates, in units of `e^log_mirror_unit`.
+        """Curve parameters at given mirror coordinates, in units of `e^log_mirror_unit`.
 
         ±∞ at and beyond a pole.
         """
 
     @abstractmethod
     def curve_params_of(self, coefs: Float) -> Float:
-        """Positions of given coefficients; NaN for what the coefficient cannot be."""
+        """Curve parameters of given coefficients; NaN for what the coefficient cannot be."""
 
     @abstractmethod
     def signs_and_logs_at(self, curve_params: Float) -> tuple[Float, Float]:
-        """Signs and log-moduli of the coefficients at given positions."""
+        """Signs and log-moduli of the coefficients at given curve parameters."""
 
     @abstractmethod
     def conjugates_at(self, curve_params: Float) -> Float:
-        """`Ψ̂` at given positions, zero where the coefficient is zero."""
+        """`Ψ̂` at given curve parameters, zero where the coefficient is zero."""
 
     @property
     def is_scale_free(self) -> bool:
-        """Whether one position is the same multiple of the start at every scale."""
+        """Whether one curve parameter is the same multiple of the start at every scale."""
         return True
 
     def resolves(self, size: float) -> bool:
@@ -128,9 +128,9 @@ class CurveMap(MirrorMap):
 
     @property
     def offsets(self) -> Float:
-        """The numbers to which positions are added in float64, in modulus: they set its rounding.
+        """The numbers to which curve parameters are added, in modulus: they set their rounding.
 
-        Zero where a coefficient near its start is as exact as its position is.
+        Zero where a coefficient near its start is as exact as its curve parameter is.
         """
         return np.ones_like(self.lower)
 
@@ -142,14 +142,14 @@ class CurveMap(MirrorMap):
         return unit
 
     def evaluate(self, xi: Float) -> MirrorPoint:
-        """`Ψ`, `Ψ'` and `Ψ̂` by way of the positions."""
+        """`Ψ`, `Ψ'` and `Ψ̂` by way of the curve parameters."""
         with np.errstate(all="ignore"):
             curve_params = self.curve_params(np.asarray(xi) / self.mirror_unit)
             coefs, slopes = self._at(curve_params)
             return MirrorPoint(coefs, slopes, self.conjugates_at(curve_params))
 
     def coefs_and_slopes(self, xi: Float) -> tuple[Float, Float]:
-        """`Ψ` and `Ψ'` by way of the positions."""
+        """`Ψ` and `Ψ'` by way of the curve parameters."""
         with np.errstate(all="ignore"):
             return self._at(self.curve_params(np.asarray(xi) / self.mirror_unit))
 
@@ -164,22 +164,22 @@ class CurveMap(MirrorMap):
         return self.signs_and_logs_at(self.curve_params(np.asarray(xi) / self.mirror_unit))
 
     def start_coefs(self) -> Float:
-        """The coefficients at position 0."""
+        """The coefficients at curve parameter 0."""
         return self.along(np.zeros_like(self.lower)).coefs
 
     def slopes_of(self, coefs: Float) -> Float:
-        """`Ψ'` by way of the positions, which are accurate next to a pole too."""
+        """`Ψ'` by way of the curve parameters, which are accurate next to a pole too."""
         with np.errstate(all="ignore"):
             point = self.along(self.curve_params_of(coefs))
             slopes: Float = point.coef_rates / (point.mirror_rates * self.mirror_unit)
         return slopes
 
     def growth_of(self, coefs: Float) -> Float:
-        """The positions."""
+        """The curve parameters."""
         return self.curve_params_of(coefs)
 
     def mirror_coords(self, coefs: Float) -> Float:
-        """`ξ = Q'(β)` by way of the positions."""
+        """`ξ = Q'(β)` by way of the curve parameters."""
         return self.mirror_and_potential(coefs)[0]
 
     def potential(self, coefs: Float) -> Float:

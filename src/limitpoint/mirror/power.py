@@ -16,11 +16,11 @@ stays there.
     t⁺ − ξ = W/(1 + e^kρ),   t⁻ + ξ = W/(1 + e^−kρ),   x^± = C^(−1/k) (1 + e^±kρ)^(1/k),
     β = 2m^L cosh(kρ/2)^(L/k) sinh(Lρ/2),   Ψ̂ = (m²/L)(cosh ρ · cosh(kρ/2)^(2/k) − 1),
 
-m the modulus at which the two balance, `m^−k = C/2`. The position is `σ = ρ − ρ(0)`.
+m the modulus at which the two balance, `m^−k = C/2`. The curve parameter is `σ = ρ − ρ(0)`.
 
-**All terms rising** (of all falling, the mirror image): the position is `σ = log(x/x(0))` for the
-larger modulus x, and a smaller one y follows by `(x/y)^k = 1 + ((x(0)/y(0))^k − 1)e^kσ`.
-Ψ̂ is `(x² + y²)/(2L)` in both cases, less its value at β = 0.
+**All terms rising** (of all falling, the mirror image): the curve parameter is `σ = log(x/x(0))`
+for the larger modulus x, and a smaller one y follows by `(x/y)^k = 1 + ((x(0)/y(0))^k − 1)e^kσ`. Ψ̂
+is `(x² + y²)/(2L)` in both cases, less its value at β = 0.
 
 References
 ----------
@@ -149,7 +149,7 @@ class PowerMap(CurveMap):
         return np.where(self.sides == 0, np.abs(self.straddling.start), 0.0)
 
     def along(self, curve_params: Float, log_unit: float = 0.0) -> CurvePoint:
-        """Coefficients, mirror coordinates, and their derivatives in the position."""
+        """Coefficients, mirror coordinates, and their derivatives in the curve parameter."""
         log_factor = self.degree_ * self.log_scale_ - log_unit
         with np.errstate(all="ignore"):
             both = self.straddling.along(curve_params, log_factor)
@@ -218,7 +218,7 @@ class PowerMap(CurveMap):
         return replace(self, log_scale_=log_scales[:, None])
 
     def _turned(self, values: Float) -> Float:
-        """Positions, mirror coordinates or coefficients, mirrored where the terms fall."""
+        """Curve parameters, mirror coordinates or coefficients, mirrored where the terms fall."""
         return np.where(self.sides < 0, -np.asarray(values), values)
 
     def _pick(self, straddling: Float, rising: Float, frozen: Float | float) -> Float:

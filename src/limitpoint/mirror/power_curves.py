@@ -23,7 +23,7 @@ NEWTON_STEPS = 40
 # Below this argument functions are computed by their change (log1p, expm1); above it by logarithms.
 SMALL = 0.5
 
-# exp of this is still finite. A activation time beyond it is cut off: nothing that starts so small
+# exp of this is still finite. An activation time beyond it is cut off: nothing that starts so small
 # moves in the time that float64 holds.
 LARGEST_LOG = 709.0
 
@@ -96,7 +96,7 @@ class Straddling:
         return np.asarray((behind - ahead) / self._k)
 
     def curve_params_of(self, signs: Float, logs: Float) -> Float:
-        """Positions of coefficients given by sign and log-modulus.
+        """Curve parameters of coefficients given by sign and log-modulus.
 
         Solves `log B(ρ) = log|β|/m^L` for log ρ, `B = 2cosh(kρ/2)^(L/k) sinh(Lρ/2)`. That is
         increasing and convex in log ρ, so that Newton's method falls to the root from above; it
@@ -211,10 +211,10 @@ class Rising:
         return np.asarray(-np.log1p(np.maximum(-xi / self.t_plus, -1.0)) / (self.depth - 2))
 
     def curve_params_of(self, logs: Float) -> Float:
-        """Positions of positive coefficients given by their logarithms.
+        """Curve parameters of positive coefficients given by their logarithms.
 
-        `log(x^L + y^L)` has a slope between L/2 and L in the position: Newton's method from the
-        position that it would have without the second term.
+        `log(x^L + y^L)` has a slope between L/2 and L in the curve parameter: Newton's method from
+        the curve parameter that it would have without the second term.
         """
         depth, k = self.depth, self.depth - 2
 

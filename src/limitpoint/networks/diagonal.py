@@ -78,7 +78,7 @@ class Diagonal(LayeredNetwork):
     def layers_at(self, init: Init, xi: Float) -> tuple[Float, ...] | None:
         """At depth 2 the layers' sum grows as e^ξ and their difference decays as e^−ξ.
 
-        At greater depth the smallest layer follows from its position, the others from it.
+        At greater depth the smallest layer follows from its curve parameter, the others from it.
         """
         if self.depth == 2:
             return SumsAndDifferences.of(init).layers(np.concatenate([xi, -xi], axis=-1))

@@ -33,7 +33,7 @@ class Limit:
         The coefficients.
     signs, log_abs_coef
         Their signs and log-moduli, also where float64 cannot hold the coefficient itself.
-    mirror coordinates
+    mirror
         `ξ = Q'(β)`, the time integral of the negative gradient in each coefficient.
     dual
         Sample-space dual ν with `ξ = Xᵀν`: `loss_factor` times the time integral of the residual.

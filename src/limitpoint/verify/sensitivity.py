@@ -102,7 +102,7 @@ class Sensitivity(ABC):
         return self._terms
 
     def rounding_residual(self) -> float:
-        """The relative residual, relative to the fit, that rounding of ξ or positions can cause."""
+        """The relative residual that rounding of ξ or of curve parameters can cause."""
         moved = np.abs(self._task.X) @ self._rounding()
         fit = float(np.linalg.norm(self._task.X @ self.limit.coef))
         return self.measure.relative(moved) if fit > float(np.linalg.norm(moved)) else 0.0

@@ -254,7 +254,7 @@ def _saddle_checks(problem: Problem) -> tuple[list[Check], tuple[str, ...]]:
             f"saddle {xi.number}: mirror coordinates",
             xi.mirror_error,
             xi.mirror_tolerance,
-            f"lags along the path, per log(1/scale) (worst of {len(plateaus)})",
+            f"delays along the path, per log(1/scale) (worst of {len(plateaus)})",
         ),
         Check("saddles: in another order", float(others), 0.0, "the order is exact"),
     ], notes

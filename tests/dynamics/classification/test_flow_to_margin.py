@@ -198,7 +198,7 @@ class TestTinyStarts:
         assert run.status is lp.Status.SEPARATED
         np.testing.assert_allclose(run.directions[-1], [0.0, 1.0], rtol=0, atol=1e-12)
         # a + b and a − b grow by the negative gradient alone: the same sum of squares, in
-        # logarithms, of the coefficient that sleeps on.
+        # logarithms, of the coefficient that is inactive on.
         assert run.log_abs_coefs[-1, 0] < -2302.6
 
     @pytest.mark.parametrize("network", [lp.Convolutional((2, 2)), lp.FullyConnected((2, 2))])

@@ -40,8 +40,8 @@ class TestPlateaus:
     def test_coefficients_activate_when_their_mirror_coordinates_have_run(self, depth, scale, loss):
         """Off by powers of the scale, and of a tenth: at 0.1 they are as good as active.
 
-        What is left of a activation time when a coefficient of depth L has reached a tenth is about
-        `(s/0.1^(1/L))^(L−2)` of it, 1e-19 or less here.
+        What is left of an activation time when a coefficient of depth L has reached a tenth is
+        about `(s/0.1^(1/L))^(L−2)` of it, 1e-19 or less here.
         """
         run = lp.flow(chain(depth, scale, loss), space=NormalisedTime(1e3, max_steps=10_000))
         assert run.status is lp.Status.SEPARATED

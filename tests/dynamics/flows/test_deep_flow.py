@@ -46,7 +46,7 @@ def plateaus(given):
 @pytest.mark.parametrize("seed", [1, 3])
 class TestDepthThree:
     def test_plateaus_and_times_at_1e_minus_4(self, seed):
-        """The acceptance list: values to 1e-6, times to 1e-3 (the lag is about the scale)."""
+        """The acceptance list: values to 1e-6, times to 1e-3 (the delay is about the scale)."""
         given = problem(3, 1e-4, seed)
         found, expected = plateaus(given)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
@@ -78,7 +78,7 @@ class TestDepthThree:
 
 @pytest.mark.parametrize(("depth", "scales"), [(3, (1e-2, 3e-3, 1e-3)), (4, (0.1, 0.05, 0.02))])
 def test_the_error_of_plateaus_falls_with_the_power_of_the_depth(depth, scales):
-    """A inactive coefficient is s^L times a number set by its ξ in units of s^(2−L).
+    """An inactive coefficient is s^L times a number set by its ξ in units of s^(2−L).
 
     The mirror coordinate in the middle of a plateau does not depend on the scale, so all inactive
     coefficients, and the shift of the active ones that fit what these leave, scale as s^L.
@@ -88,7 +88,7 @@ def test_the_error_of_plateaus_falls_with_the_power_of_the_depth(depth, scales):
         found, expected = plateaus(problem(depth, scale, seed=1))
         errors.append(np.abs(found - expected).max())
     slope = np.polyfit(np.log(scales), np.log(errors), 1)[0]
-    # Corrections are of relative order s^(L−2) (the lag), at most 0.01 here.
+    # Corrections are of relative order s^(L−2) (the delay), at most 0.01 here.
     assert slope == pytest.approx(depth, abs=0.1)
 
 
@@ -102,7 +102,7 @@ def test_times_lag_by_the_power_of_the_depth_less_two():
         ratio = half_way_times(run, path)[0] / predicted_times(path)[0]
         lags.append(abs(ratio - 1))
     slope = np.polyfit(np.log(scales), np.log(lags), 1)[0]
-    # The crossing is read off the integrator's steps, a few per cent of the lag apart.
+    # The crossing is read off the integrator's steps, a few per cent of the delay apart.
     assert slope == pytest.approx(1.0, abs=0.1)
 
 
@@ -159,7 +159,7 @@ def test_by_its_own_pace_a_flow_takes_no_longer_at_tinier_scales(network, scale)
     assert run.status is lp.Status.CONVERGED
     # The flow stops at a relative residual of 1e-10; the sensitivity here is below 100.
     np.testing.assert_allclose(run.coef, limit.coef, rtol=0, atol=1e-8)
-    # 100 times the integrator's tolerance; the lag is of the order of the scale.
+    # 100 times the integrator's tolerance; the delay is of the order of the scale.
     np.testing.assert_allclose(half_way_times(run, path), predicted_times(path), rtol=1e-8)
     found, expected = plateaus(given)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
@@ -207,15 +207,15 @@ def test_times_and_ends_are_met_by_another_pace_as_well():
     "network", [lp.Diagonal(3), lp.Diagonal(5), lp.SignedPower(3), lp.SignedPower(4)], ids=repr
 )
 def test_by_their_own_pace_flows_are_where_they_are_in_sample_space(network, monkeypatch):
-    """At scales that the mirror map resolves, where time would be the pace."""
+    """At scales that the mirror map resolves, where time would be the time change."""
     given = problem(None, 0.3, seed=1, network=network)
     times = np.array([0.0, 0.1, 1.0, 5.0, 20.0, 200.0])
     sample = lp.flow(given, times=times, space=lp.SampleSpace())
     monkeypatch.setattr(LOG_FLOW, "FAR_APART", -np.inf)
-    paced = lp.flow(given, times=times, space=lp.LogCoordinates())
+    changed = lp.flow(given, times=times, space=lp.LogCoordinates())
     # 100 times the integrators' tolerance 1e-10.
-    np.testing.assert_allclose(paced.coefs, sample.coefs, rtol=0, atol=1e-8)
-    np.testing.assert_allclose(paced.duals, sample.duals, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(changed.coefs, sample.coefs, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(changed.duals, sample.duals, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("held", [[0, 0, 0, 0], [1, 0, 0, 1]])
@@ -223,16 +223,16 @@ def test_by_their_own_pace_flows_are_where_they_are_in_sample_space(network, mon
 def test_the_jacobian_of_the_pace_is_its_derivative(network, held):
     given = problem(None, 0.1, seed=1, network=network)
     growth, task = network.log_chart(given.init), given.regression
-    pace = LogTimeChange.of(growth, task.X, task.y, 2.0)
-    pace = LogTimeChange(**vars(pace) | {"held": np.array(held, dtype=bool)})
+    time_change = LogTimeChange.of(growth, task.X, task.y, 2.0)
+    time_change = LogTimeChange(**vars(time_change) | {"held": np.array(held, dtype=bool)})
     rng = np.random.default_rng(0)
     state = 0.5 * rng.standard_normal(growth.dimension + len(task.y) + 1)
     step = 1e-6
     columns = [
-        (pace.velocity(state + change) - pace.velocity(state - change)) / (2 * step)
+        (time_change.velocity(state + change) - time_change.velocity(state - change)) / (2 * step)
         for change in step * np.eye(len(state))
     ]
-    found = pace.jacobian(state)
+    found = time_change.jacobian(state)
     # Central differences: step² and eps/step, of derivatives of this size.
     size = np.abs(found).max()
     np.testing.assert_allclose(found, np.array(columns).T, rtol=0, atol=1e-8 * max(1.0, size))

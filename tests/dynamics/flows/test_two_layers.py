@@ -303,7 +303,7 @@ class TestScales:
     def test_jumps_come_when_they_should(self, scale):
         """Whitened data, σ = 2 and 1: the second jump waits for `log(1/γ)/2`.
 
-        Active layers hide a inactive direction of size √(2γ) behind rounding of eps: relative
+        Active layers hide an inactive direction of size √(2γ) behind rounding of eps: relative
         errors of eps/√(2γ) in it, and as large ones in β at the jump. When nothing is left of it, a
         flow that jumps at the wrong time, or never, must say so instead.
         """

@@ -73,7 +73,7 @@ def test_plateaus_at_1e_minus_300():
 def closest_approach():
     """The exponent e of the distance s^e to which the flow comes to k⁽²⁾, and the time, in units.
 
-    Near a saddle a inactive coefficient is s^{2(1 − |c|/t)} for its mirror coordinate c and
+    Near a saddle an inactive coefficient is s^{2(1 − |c|/t)} for its mirror coordinate c and
     activation time t. On a plateau mirror coordinates are linear in time, and while some fall back
     others come.
     """

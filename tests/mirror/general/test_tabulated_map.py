@@ -90,7 +90,7 @@ def compare(name, seed, scale, side, targets, tolerance):
 def test_tiny_scale_against_precise_arithmetic(name, seed, side):
     # The mirror coordinate as a float64 (138) is off by 1e-14, which the slope of log k, up to 4|k|
     # for the exponential, makes 1e-12; the formula's own rounding is 6e-13 per unit of the
-    # position.
+    # curve parameter.
     compare(name, seed, 1e-60, side, [1e-3, 0.5, 5.0], 1e-9)
 
 
@@ -200,8 +200,8 @@ def test_bounded_side_is_found_only_where_the_curve_runs_there():
         mirror = table(tanh_exp, blocks, log_scale)
         assert np.isposinf(mirror.upper).all()
         assert np.isneginf(mirror.lower[0])
-        # The table ends where k changes by 1e-9 of itself per unit of the position; what is left
-        # is that over the rate's decay, about 20, and is estimated to a few per cent.
+        # The table ends where k changes by 1e-9 of itself per unit of the curve parameter; what is
+        # left is that over the rate's decay, about 20, and is estimated to a few per cent.
         np.testing.assert_allclose(mirror.lower[1], -1.0, rtol=1e-11)
     mirror = table(tanh_exp, blocks, -138.0)
     assert np.isnan(mirror.curve_params_of(np.array([-1.5, -1.5]))[1])

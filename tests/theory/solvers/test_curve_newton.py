@@ -1,4 +1,4 @@
-"""Newton's method in positions: converged and certified at every scale, from any start."""
+"""Newton's method in curve parameters: converged and certified at every scale, from any start."""
 
 import numpy as np
 import pytest
@@ -67,7 +67,7 @@ def test_random_problems_are_solved_and_certified(number):
     limit = lp.predict(problem)
     assert limit.certificate.ok
     assert limit.status is lp.Status.CONVERGED
-    # Polishing is within the rounding of the positions, about 70 at most, times the depth.
+    # Polishing is within the rounding of the curve parameters, about 70 at most, times the depth.
     np.testing.assert_allclose(coefs_of(mirror, solution), limit.coef, rtol=0, atol=1e-10)
     relative_residual = np.linalg.norm(problem.task.X @ limit.coef - problem.task.y)
     largest = np.linalg.norm(problem.task.X, 2)
@@ -280,7 +280,7 @@ class TestGradedCoordinates:
         assert DualCoordinates.graded(rows, np.array([1.0, 1e-300, 1e300])) is None
 
     def test_the_graded_solve(self):
-        """Changes add up to what they must, beside lags that rounding would turn into more."""
+        """Changes add up to what they must, beside delays that rounding would turn into more."""
         rng = np.random.default_rng(2)
         rows = np.linalg.svd(rng.standard_normal((5, 7)), full_matrices=False)[2]
         slopes = 10.0 ** np.array([30.0, 28.0, 3.0, 0.0, -3.0, -40.0, -50.0])

@@ -1,7 +1,7 @@
 """Scale 0: the limit by activation times, how a small scale approaches it, and when it gets there.
 
 Notation: s the scale, L the depth, `h(s)` the time unit, A the coefficients that are non-zero in
-the limit (m of them in general position), I the others.
+the limit (m of them in general curve parameter), I the others.
 """
 
 import numpy as np
@@ -302,11 +302,11 @@ class TestRateOfDeepNetworks:
 
 class TestRateOfDepth2:
     def test_small_scales_converge_to_scale_zero_like_a_power(self):
-        """The sleeper with the largest ξ ζ is `½Δ s² sinh(2ξ+c)`: of order `s^(2(1−|ζ|))`.
+        """The inactive one with the largest ζ is `½Δ s² sinh(2ξ+c)`: of order `s^(2(1−|ζ|))`.
 
-        Its mirror coordinate is `ξ = ζ log(1/s) + C`, up to what sleepers of size d do to it: they
-        move the active ones by at most `gain·d`, whose mirror coordinates `½ log β` move by half of
-        that over β.
+        Its mirror coordinate is `ξ = ζ log(1/s) + C`, up to what inactive coefficients of size d do
+        to it: they move the active ones by at most `gain·d`, whose mirror coordinates `½ log β`
+        move by half of that over β.
         """
         problem = problem_at_zero(4, 9, 2, 4)
         limit, X = lp.predict(problem), problem.task.X
@@ -379,7 +379,7 @@ class TestPhysicalTimes:
         assert direct.time_unit == 1.0
 
 
-# Moments around a predicted time at which the flow is recorded, in time of the flow. The lags of
+# Moments around a predicted time at which the flow is recorded, in time of the flow. The delays of
 # the example are within a few units, and its plateaus 100 long at log_scale −200.
 AROUND = np.linspace(-25.0, 25.0, 251)
 
@@ -448,7 +448,7 @@ class TestAgainstTheExactFlow:
         assert -offset / rate == pytest.approx(expected, abs=error)
 
     def test_activations_lag_by_times_that_do_not_depend_on_the_scale(self):
-        """So the relative error of a predicted time is C/log(1/s), C its lag."""
+        """So the relative error of a predicted time is C/log(1/s), C its delay."""
         paths = [lp.saddles(example(log_scale=log_scale)) for log_scale in self.LOG_SCALES]
         found = np.stack(
             [
@@ -476,7 +476,7 @@ class TestAgainstTheExactFlow:
         """Depth 3, by the flow of the parameters: the relative error is of the order of s.
 
         The mirror coordinate of half a value stops short of the activation time by `(β/2)^(-1/3)
-        s`, in units of 1/s: a constant, up to terms that vanish with s. So the lags of successive
+        s`, in units of 1/s: a constant, up to terms that vanish with s. So the delays of successive
         scales approach each other, where a relative error that does not vanish would double them.
         """
         found = []

@@ -1,14 +1,15 @@
 """Charts of parameter space for the flow of a classification in normalised time.
 
 Normalised time τ has `dτ = loss dt`, so that the flow reads `dθ/dτ = −∇ log loss`. It is integrated
-along a third time s that runs as the parameters grow, relative to themselves: `dτ/ds` is the pace,
+along a third time s that runs as the parameters grow, relative to themselves: `dτ/ds` is the time
+change,
 
     pace = 1 / (N ρ),    N = Σ_i w_i ‖x_i‖,    w_i = −∂ log loss/∂m_i ≥ 0,
 
 with ρ the rate at which a negative gradient of one moves the parameters relative to themselves:
-`‖θ‖^(L−2)` of layers as they are. Both N and ρ are positive wherever the flow gets to. A pace by
-the velocity itself, arc length, would be all rounding on plateaus, and break down where the flow
-comes to rest.
+`‖θ‖^(L−2)` of layers as they are. Both N and ρ are positive wherever the flow gets to. A time
+change by the velocity itself, arc length, would be all rounding on plateaus, and break down where
+the flow comes to rest.
 """
 
 from collections.abc import Callable
@@ -31,7 +32,7 @@ SMALLEST_MARGIN = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class NormalisedChart:
-    """The flow in some coordinates of parameter space, by the pace s.
+    """The flow in some coordinates of parameter space, by the time change s.
 
     Attributes
     ----------
@@ -50,7 +51,7 @@ class NormalisedChart:
     at_rest
         Whether a state whose loss is at a standstill will stay there.
     reparametrised
-        From a state, the same chart with another pace that suits it better, or None.
+        From a state, the same chart with another time change that suits it better, or None.
     """
 
     start: Float

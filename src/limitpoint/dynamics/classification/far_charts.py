@@ -49,7 +49,7 @@ class FarChart(ABC):
 
     @abstractmethod
     def velocity(self, _: float, state: Float) -> Float:
-        """`d state/ds`, by the pace of the near flow."""
+        """`d state/ds`, by the time change of the near flow."""
 
     @abstractmethod
     def slope(self, _: float, state: Float) -> Float:

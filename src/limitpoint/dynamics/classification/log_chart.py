@@ -1,12 +1,13 @@
-"""The flow of a classification in logarithmic coordinates, paced by the coordinates that lead.
+"""The flow of a classification in logarithmic coordinates, in the time of those that lead.
 
 A deep network of tiny scale s goes from plateau to plateau: the coefficients that are visible sit
 where the loss, without the others, is least, while those grow from s by themselves, more and more
 quickly, as `−log(T − t)/(L − 2)`. A visible coordinate moves `s^(2−L)` times as readily as one
-inactive. By its pace the one that activates would have to be followed through ever shorter parts of
-a plateau of length `s^(2−L)`: some hundred steps for each factor e that is left. So on a plateau
-what is in balance is held, until its balance is disturbed, and ρ is taken over the coordinates that
-lead. By that pace a growth that nothing hinders is a straight line, however long.
+inactive. By its time change the one that activates would have to be followed through ever shorter
+parts of a plateau of length `s^(2−L)`: some hundred steps for each factor e that is left. So on a
+plateau what is in balance is held, until its balance is disturbed, and ρ is taken over the
+coordinates that lead. By that time change a growth that nothing hinders is a straight line, however
+long.
 """
 
 from dataclasses import dataclass, replace
@@ -53,7 +54,7 @@ def logarithmic_chart(
 
 @dataclass(frozen=True, eq=False)
 class _LogChart:
-    """The motion of the components of the state that lead, by their pace; the others are held.
+    """The motion of the components that lead, by their time change; the others are held.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The flow of a classification as integrators want it, in any chart and at any pace."""
+"""The flow of a classification as integrators want it, in any chart and at any time change."""
 
 from copy import copy
 
@@ -39,7 +39,10 @@ class NormalisedMotion:
 
     @property
     def starts_freely(self) -> bool:
-        """Velocities are at most about one by any pace: no bound on the first step is needed."""
+        """Velocities are at most about one by any time change.
+
+        No bound on the first step is needed.
+        """
         return True
 
     def reach(self, state: Float, after: Float) -> float:
@@ -47,11 +50,11 @@ class NormalisedMotion:
         return np.inf
 
     def overrun(self, state: Float) -> float:
-        """A pace that suits no longer is seen when another is asked for."""
+        """A time change that suits no longer is seen when another is asked for."""
         return -np.inf
 
     def reparametrised(self, state: Float) -> "NormalisedMotion | None":
-        """By another pace if one suits this state better: nothing but s changes."""
+        """By another time change if one suits this state better: nothing but s changes."""
         chart = self.chart.reparametrised(state[:-1])
         if chart is None:
             return None

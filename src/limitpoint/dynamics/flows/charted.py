@@ -34,7 +34,7 @@ class Chart:
     upper: Float | None = None
     duals: Callable[[Float], Float | None] = lambda states: None
     time_unit: float = 1.0
-    pace: Motion | None = None  # the chart's own, where it suits the flow better than time
+    time_change: Motion | None = None  # the chart's own, where it suits the flow better than time
     is_relative: bool = False  # whether errors of the state are relative to itself
     patience: int = STUCK_STEPS  # steps without progress, at the level of rounding, to the end
     share: float | Float = 1.0  # of the relative tolerance that each number of the state is given
@@ -66,7 +66,7 @@ def follow(
         rtol=rtol * chart.share,
         atol=rtol * chart.unit,
         max_steps=max_steps,
-        pace=chart.pace,
+        time_change=chart.time_change,
         is_relative=chart.is_relative,
         patience=chart.patience,
     )

@@ -19,9 +19,10 @@ from limitpoint.problem import Problem
 __all__ = ["flow_in_log_coordinates"]
 
 EPS = float(np.finfo(np.float64).eps)
-# In time each factor e of the rate takes 65 steps as a pole is approached, or left; by its own pace
-# a growth takes about a thousand in all, of which starting again, and again when it is visible. So
-# a growth is followed by its own pace where there are more of these factors than this.
+# In time each factor e of the rate takes 65 steps as a pole is approached, or left; by its own time
+# change a growth takes about a thousand in all, of which starting again, and again when it is
+# visible. So a growth is followed by its own time change where there are more of these factors than
+# this.
 FAR_APART = 18.0
 
 
@@ -102,16 +103,17 @@ def _log_chart(problem: Problem, growth: LogChart) -> Chart:
         upper=growth.upper,
         duals=lambda both: time_unit * (both[..., size:] @ basis.T),
         time_unit=time_unit,
-        pace=_pace(problem, growth, rows, target, largest),
+        time_change=_pace(problem, growth, rows, target, largest),
     )
 
 
 def _pace(
     problem: Problem, growth: LogChart, rows: Float, target: Float, largest: float
 ) -> LogTimeChange | None:
-    """The growth's own pace, where that of what is inactive and of what is visible are far apart.
+    """A time change, where the rates of what is inactive and of what is visible are far apart.
 
-    A layer x moves at `x^(L−2)`: with two layers all have one rate, and time is as good a pace.
+    A layer x moves at `x^(L−2)`: with two layers all have one rate, and time is as good a time
+    change.
     """
     degree = problem.network.degree
     rates = growth.velocity(np.ones(rows.shape[1]), np.zeros(growth.dimension))

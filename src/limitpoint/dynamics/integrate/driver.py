@@ -7,7 +7,7 @@ import numpy as np
 
 from limitpoint.arrays import Float
 from limitpoint.dynamics.integrate.stepper import LARGEST_TRIAL, Motion
-from limitpoint.dynamics.integrate.time_change import EXPLICIT_SHARE, ByPace, InTime
+from limitpoint.dynamics.integrate.time_change import EXPLICIT_SHARE, ByTimeChange, InTime
 from limitpoint.errors import ScaleNotRepresentable
 from limitpoint.status import Status
 
@@ -64,17 +64,17 @@ def integrate(
     rtol: float | Float,
     atol: float | Float,
     max_steps: int,
-    pace: Motion | None = None,
+    time_change: Motion | None = None,
     is_relative: bool = False,
     patience: int = STUCK_STEPS,
 ) -> Integration:
     """Integrate an autonomous flow by LSODA (Adams where smooth, BDF where stiff).
 
     Without a Jacobian, for states too large to have one, by the explicit Runge–Kutta method DOP853.
-    With a pace, along its path instead of time: the velocity and Jacobian are then the pace's own,
-    of the state with the time as its last number. `is_relative` says that the state is of numbers
-    which grow and decay, with errors relative to themselves, and `patience` after how many steps
-    without progress a relative residual at the level of rounding is taken for the last.
+    With a time change, along its path instead of time: the velocity and Jacobian are then the time
+    change's own, of the state with the time as its last number. `is_relative` says that the state
+    is of numbers which grow and decay, with errors relative to themselves, and `patience` after how
+    many steps without progress a relative residual at the level of rounding is taken for the last.
 
     Stops when `relative_residual(state)` falls to its tolerance, or gets stuck where rounding of
     the state alone can hold it, unless an end was asked for.
@@ -100,8 +100,8 @@ def integrate(
 
     way = (
         InTime(velocity, jacobian, start, last, rtol, atol, is_relative=is_relative)
-        if pace is None
-        else ByPace(pace, start, last, float(np.min(rtol)), atol)
+        if time_change is None
+        else ByTimeChange(time_change, start, last, float(np.min(rtol)), atol)
     )
     records = _Records(start, wanted)
     status = Status.STEP_LIMIT
@@ -132,7 +132,7 @@ class _Records:
         self._times, self._states = [0.0], [start.copy()]
         self._dense: list[Float] = []
 
-    def add(self, way: InTime | ByPace) -> None:
+    def add(self, way: InTime | ByTimeChange) -> None:
         """After each step."""
         if self._wanted is not None:
             inside = (self._wanted > way.before) & (self._wanted <= way.time)
@@ -145,7 +145,7 @@ class _Records:
             # Every other one, the first and the last among them.
             del self._times[-2:0:-2], self._states[-2:0:-2]
 
-    def integration(self, way: InTime | ByPace, status: Status) -> Integration:
+    def integration(self, way: InTime | ByTimeChange, status: Status) -> Integration:
         """At the end."""
         if self._wanted is None:
             keep = np.unique(np.linspace(0, len(self._times) - 1, RECORDS).round().astype(int))

@@ -1,4 +1,4 @@
-"""A flow in logarithmic coordinates, paced by growth instead of time.
+"""A flow in logarithmic coordinates, reparametrised by growth instead of time.
 
 A deep network of tiny scale s goes from plateau to plateau. The coefficients that are visible sit
 where the loss, without the others, is least; those grow by themselves, more and more quickly, as
@@ -8,10 +8,10 @@ is followed along
 
     dσ = ρ dt,    ρ = ‖velocities at a negative gradient of one‖,
 
-with the time as one more number of the state: by that pace a growth that nothing hinders is a
-straight line, however long. A visible coefficient moves up to `s^(2−L)` times as readily as one
-inactive and would set the pace where it is at rest; so on a plateau what is visible is held, and ρ
-is that of the others, until one of these becomes visible too.
+with the time as one more number of the state: by that time change a growth that nothing hinders is
+a straight line, however long. A visible coefficient moves up to `s^(2−L)` times as readily as one
+inactive and would set the time change where it is at rest; so on a plateau what is visible is held,
+and ρ is that of the others, until one of these becomes visible too.
 """
 
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ __all__ = ["LogTimeChange"]
 BALANCED = 1e-10
 # By so much more, relative, so that a place where it is can be found between others.
 CLEARLY = 1e-3
-# A residual this far below the data is the rounding of the fit: nothing sleeps behind it.
+# A residual this far below the data is the rounding of the fit: nothing is inactive behind it.
 FITTED = 1e-10
 # Coefficients are held where what is left moves this much less readily: else there is nothing to
 # gain over the steps that it takes to start the integrator again.
@@ -104,23 +104,23 @@ class LogTimeChange:
         """Of the velocity v/ρ: `v'/ρ − v/ρ ⊗ (log ρ)'`."""
         growth, size = self.growth, len(self.owners)
         moved, rates = self._velocity_and_rates(state)
-        pace = self._pace(rates)
+        time_change = self._pace(rates)
         whole = np.zeros((len(state), len(state)))
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             # Divided beforehand: rates alone may be close to the largest float.
             change = growth.times_gradient(-self.factor * self.rows, state[:size])
-            change = np.clip(change, -LARGEST_TRIAL, LARGEST_TRIAL) / pace
+            change = np.clip(change, -LARGEST_TRIAL, LARGEST_TRIAL) / time_change
             neg_grad = self._neg_grad(self._coefs_and_residual(state)[1])
             whole[:size, :size] = growth.velocity(self.rows.T @ change, state[:size])
-            whole[:size, :size] += growth.velocity_gradient(neg_grad / pace, state[:size])
+            whole[:size, :size] += growth.velocity_gradient(neg_grad / time_change, state[:size])
             whole[:size][self._still] = 0.0
             whole[size:-1, :size] = change
-            whole[:, :size] -= np.outer(moved, self._log_pace_gradient(state, rates))
+            whole[:, :size] -= np.outer(moved, self._log_rate_gradient(state, rates))
         # In trial steps only, which are rejected for their error.
         return np.clip(np.nan_to_num(whole), -LARGEST_TRIAL, LARGEST_TRIAL)
 
     def reach(self, state: Float, after: Float) -> float:
-        """Half the way, in logarithms, to the pace of the start while the pace falls.
+        """Half the way, in logarithms, to the time change of the start while the time change falls.
 
         A coefficient that has left shrinks along a straight line too, and turns at its start, where
         it grows on the other side; others that have waited grow meanwhile. A step across all of
@@ -130,7 +130,7 @@ class LogTimeChange:
         if np.abs(after[:size] - state[:size]).max() <= 1:
             return np.inf
         moved, rates = self._velocity_and_rates(state)
-        slope = float(self._log_pace_gradient(state, rates) @ moved[: len(rates)])
+        slope = float(self._log_rate_gradient(state, rates) @ moved[: len(rates)])
         if slope >= 0:
             return np.inf
         return max(1.0, 0.5 * float(np.log(self._pace(rates) / self.start_pace))) / -slope
@@ -187,9 +187,9 @@ class LogTimeChange:
         both = self.growth.velocity(neg_grads, state[: len(self.owners)])
         moved, rates = both[:, 0], both[:, 1]
         moved[self._still] = 0.0
-        pace = self._pace(rates)
-        moved = moved / pace * size
-        return np.concatenate([moved, self.factor / pace * left, [1.0 / pace]]), rates
+        time_change = self._pace(rates)
+        moved = moved / time_change * size
+        return np.concatenate([moved, self.factor / time_change * left, [1.0 / time_change]]), rates
 
     def _neg_grad(self, left: Float) -> Float:
         neg_grad: Float = self.factor * (left @ self.rows)
@@ -211,11 +211,11 @@ class LogTimeChange:
         norms: Float = np.linalg.norm(self.rows, axis=0)
         return norms
 
-    def _log_pace_gradient(self, state: Float, rates: Float) -> Float:
+    def _log_rate_gradient(self, state: Float, rates: Float) -> Float:
         """The derivative of log ρ in the growth."""
-        each, pace = np.ones(self.rows.shape[1]), self._pace(rates)
+        each, time_change = np.ones(self.rows.shape[1]), self._pace(rates)
         bend = self.growth.velocity_gradient(each, state[: len(rates)])[~self._still]
-        gradient: Float = (rates[~self._still] / pace) @ (bend / pace)
+        gradient: Float = (rates[~self._still] / time_change) @ (bend / time_change)
         return gradient
 
     def _pace(self, rates: Float) -> float:

@@ -35,7 +35,7 @@ AT_REST = 1e-3
 # The integrator's place is reset when its steps are shorter than this part of it: five digits are
 # left to tell them apart.
 FINEST_STEP = 1e-11
-# Whether another pace would be better is asked after so many steps: it costs as much as one.
+# Whether another time change would be better is asked after so many steps: it costs as much as one.
 SAME_PACE = 10
 # The integrators accept no smaller relative tolerance.
 FINEST_RTOL = 1e-13
@@ -43,7 +43,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 class Motion(Protocol):
-    """A flow along some path: the time, or one of another pace."""
+    """A flow along some path: the time, or one of another time change."""
 
     @property
     def has_jacobian(self) -> bool:
@@ -51,7 +51,7 @@ class Motion(Protocol):
 
     @property
     def starts_freely(self) -> bool:
-        """Whether the integrator chooses its own first step by a new pace."""
+        """Whether the integrator chooses its own first step by a new time change."""
 
     def velocity(self, state: Float) -> Float:
         """Of the state along the path."""
@@ -63,10 +63,10 @@ class Motion(Protocol):
         """How far a step from this state, which led to another, may lead at most."""
 
     def overrun(self, state: Float) -> float:
-        """Positive where the pace suits no longer."""
+        """Positive where the time change suits no longer."""
 
     def reparametrised(self, state: Float) -> "Motion | None":
-        """The same by another pace, where that suits the state better."""
+        """The same by another time change, where that suits the state better."""
 
 
 class Steps:
@@ -131,7 +131,7 @@ class Steps:
         if self.place > farthest:
             self._go_back(farthest)
         if self._motion.overrun(self.state) > 0:
-            # The rest of the step went by a pace that suited no longer.
+            # The rest of the step went by a time change that suited no longer.
             self._go_back(self._crossing(self._motion.overrun))
         return True
 
@@ -188,7 +188,7 @@ class Steps:
         self._is_back = True
 
     def _prepare(self) -> None:
-        """Go on with another integrator or by another pace if need be."""
+        """Go on with another integrator or by another time change if need be."""
         self._steps += 1
         if self._steps % SAME_PACE == 0 or self._motion.overrun(self.state) > 0:
             motion = self._motion.reparametrised(self.state)

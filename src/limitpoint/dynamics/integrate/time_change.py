@@ -1,4 +1,4 @@
-"""A flow followed along its time, or by a pace of its own with the time as one more number."""
+"""A flow followed along its time, or by a time change, with the time as one more number."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from limitpoint.arrays import Float
 from limitpoint.dynamics.integrate.stepper import FINEST_RTOL, Motion, Steps
 
-__all__ = ["EXPLICIT_SHARE", "ByPace", "InTime"]
+__all__ = ["EXPLICIT_SHARE", "ByTimeChange", "InTime"]
 
 # An explicit method whose step is held by stability keeps its error at the tolerance instead of
 # letting it decay: it is given this part of it, so that the relative residual can fall below the
@@ -73,8 +73,8 @@ class InTime:
         return self._steps.states(times)
 
 
-class ByPace:
-    """A flow followed by its pace: the time is the last number of the integrator's state.
+class ByTimeChange:
+    """A flow followed by its time change: the time is the last number of the integrator's state.
 
     Attributes
     ----------
@@ -83,16 +83,23 @@ class ByPace:
     """
 
     def __init__(
-        self, pace: Motion, start: Float, last: float | None, rtol: float, atol: float | Float
+        self,
+        time_change: Motion,
+        start: Float,
+        last: float | None,
+        rtol: float,
+        atol: float | Float,
     ) -> None:
         begin = np.append(start, 0.0)
-        velocity = pace.velocity(begin)
+        velocity = time_change.velocity(begin)
         # Times are relative; at first to the time in which something moves by one.
         first = float(velocity[-1] / np.abs(velocity[:-1]).max())
         each = np.broadcast_to(np.asarray(atol, dtype=np.float64), start.shape)
         # A growth off by δ, however long it was, moves a coefficient by a multiple of δ of itself.
         relative = np.append(np.full(len(start), FINEST_RTOL), rtol)
-        self._steps = Steps(pace, begin, np.inf, relative, np.append(each, first * each.min()))
+        self._steps = Steps(
+            time_change, begin, np.inf, relative, np.append(each, first * each.min())
+        )
         self._last = np.inf if last is None else last
         self.before = self.time = 0.0
         self.state = start
@@ -123,7 +130,7 @@ class ByPace:
 
 @dataclass(frozen=True, eq=False)
 class _Motion:
-    """What is followed in time has one pace only."""
+    """What is followed in time has one time change only."""
 
     velocity: Callable[[Float], Float]
     given: Callable[[Float], Float] | None

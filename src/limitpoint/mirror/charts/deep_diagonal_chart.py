@@ -162,7 +162,7 @@ class DeepDiagonalChart(LogChart):
             )
 
     def states_at(self, curve_params: Float) -> Float:
-        """States from positions on the curve, which run with the coefficient, not the layer."""
+        """States from curve parameters, which run with the coefficient, not the layer."""
         side = np.where(self._tied, np.sign(self._turn * self.value), self._turn)
         states: Float = side * curve_params
         return states

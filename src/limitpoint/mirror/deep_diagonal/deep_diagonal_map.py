@@ -1,7 +1,8 @@
 """Mirror map of the diagonal network of three layers and more.
 
 With v the smallest layer of a coordinate and Δ_j its distances from the others (see
-`smallest_layer`), `dv/dξ = Π_j √(v² + Δ_j)` and `β = v Π_j √(v² + Δ_j)`. Along the position σ with
+`smallest_layer`), `dv/dξ = Π_j √(v² + Δ_j)` and `β = v Π_j √(v² + Δ_j)`. Along the curve parameter
+σ with
 
     v = c sinh(τ₀ + σ),  c = √Δ_min            (one layer strictly smallest)
     v = v₀ e^{±σ}                              (tied: v keeps its sign)
@@ -119,7 +120,7 @@ class DeepMap(CurveMap):
         return self.table.curve_params(np.asarray(xi, dtype=np.float64))
 
     def curve_params_of(self, coefs: Float) -> Float:
-        """By Newton's method in the logarithm of v, then once in the position itself."""
+        """By Newton's method in the logarithm of v, then once in the curve parameter itself."""
         with np.errstate(all="ignore"):
             logs = np.log(np.abs(coefs)) - self.degree * self.log_scale_
             curve_params = self.table.curve_params_of(np.sign(coefs), logs)

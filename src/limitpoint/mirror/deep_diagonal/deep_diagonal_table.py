@@ -26,7 +26,8 @@ DEEPEST_MODERATE = 10
 # Newton's method if it starts at the wrong end: a step gains about one factor e, then the digits
 # double. The limit is for NaN; at three layers it takes four steps.
 INVERSION_STEPS = 100
-# Newton's method doubles its digits, so after a step this short, relative, the position is exact.
+# Newton's method doubles its digits, so after a step this short, relative, the curve parameter is
+# exact.
 CURVE_PARAM_ACCURACY = 1e-9
 # Mirror coordinates inverted at once: each takes an array over the nodes of Gauss's rule, a few
 # tens.
@@ -65,7 +66,10 @@ class DeepTable:
 
     @property
     def offsets(self) -> Float:
-        """Moduli of τ₀; zero on sign constraints, whose positions are added to nothing."""
+        """Moduli of τ₀.
+
+        Zero under sign constraints, where curve parameters are added to nothing.
+        """
         return np.where(self.start.tied, 0.0, np.abs(self._start))
 
     @cached_property
@@ -147,7 +151,7 @@ class DeepTable:
             floor, ceiling = (left - count) * PANEL, (left - count + 1) * PANEL
             for _ in range(INVERSION_STEPS):
                 error = self.mirror_coords(curve_params) - xi
-                # A frozen coefficient has no position to look for.
+                # A frozen coefficient has no curve parameter to look for.
                 step = np.where(
                     self.start.frozen, 0.0, error / self.rates(self.layer(curve_params))
                 )
@@ -160,7 +164,7 @@ class DeepTable:
         return np.where(self.start.frozen, xi, curve_params)
 
     def curve_params_of(self, signs: Float, logs: Float) -> Float:
-        """Position at which `v Π√(v²+Δ)` has this sign and log-modulus."""
+        """Curve parameter at which `v Π√(v²+Δ)` has this sign and log-modulus."""
         # v^{k+1} Π_{j≥k} √Δ_j is below |β| for every k: so many upper bounds on log|v|.
         log_widths = np.log(self.widths)
         left = np.concatenate(

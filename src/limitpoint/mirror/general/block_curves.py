@@ -1,10 +1,11 @@
 """The curves of all blocks that share one k: linear stage, panels, and what lies beyond them.
 
-A block has two curves, one per sign of its mirror coordinate. On each the position runs through the
-linear stage (`‖H‖ξ`, as far as `tabulated_neg_grad` lets it: `tabulated_starts`), then through the
-panels of the table (`tabulated_build` makes them, `tabulated_panels` holds them). Beyond the table
-rates go on as the exponentials of the position that they are at its end: exact for powers of the
-parameters. A curve that ends at zero goes on as the linear motion that it is there.
+A block has two curves, one per sign of its mirror coordinate. On each the curve parameter runs
+through the linear stage (`‖H‖ξ`, as far as `tabulated_neg_grad` lets it: `tabulated_starts`), then
+through the panels of the table (`tabulated_build` makes them, `tabulated_panels` holds them).
+Beyond the table rates go on as the exponentials of the curve parameter that they are at its end:
+exact for powers of the parameters. A curve that ends at zero goes on as the linear motion that it
+is there.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +35,7 @@ NEAR_ZERO, GAUSS_POINTS = 0.25, 8
 
 @dataclass(frozen=True, eq=False)
 class CurveValues:
-    """Coefficients as sign and log-modulus and as floats, and the rates, at given positions."""
+    """Coefficients (sign and log-modulus, and as floats) and rates at given curve parameters."""
 
     signs: Float
     logs: Float
@@ -47,7 +48,7 @@ class CurveValues:
 class BlockCurves:
     """Blocks θ* (n, p) of one k, started at `e^log_scale` times that.
 
-    Positions, mirror coordinates and coefficients are arrays (..., n).
+    Curve parameters, mirror coordinates and coefficients are arrays (..., n).
     """
 
     model: BlockModel
@@ -116,7 +117,7 @@ class BlockCurves:
         return np.asarray(np.minimum(distances[:n], distances[n:]))
 
     def values(self, curve_params: Float) -> CurveValues:
-        """Everything at given positions but the conjugates."""
+        """Everything at given curve parameters but the conjugates."""
         result = CurveValues(*(np.zeros(curve_params.shape) for _ in range(5)))
 
         def fill(where: NDArray[np.bool_], parts: tuple[Float, ...]) -> None:
@@ -169,7 +170,7 @@ class BlockCurves:
         return np.asarray(result @ self.model.basis.T)
 
     def curve_params(self, xi: Float) -> Float:
-        """Positions at given mirror coordinates; ±∞ at and beyond a pole."""
+        """Curve parameters at given mirror coordinates; ±∞ at and beyond a pole."""
         columns = np.broadcast_to(np.arange(len(self.blocks)), xi.shape)
         curves = columns + len(self.blocks) * (xi < 0)
         after = np.abs(xi) - self.starts.exits[curves]
@@ -184,7 +185,7 @@ class BlockCurves:
         return result
 
     def curve_params_of(self, coefs: Float) -> Float:
-        """Positions of given coefficients; NaN for what the coefficient cannot be."""
+        """Curve parameters of given coefficients; NaN for what the coefficient cannot be."""
         n = len(self.blocks)
         columns = np.broadcast_to(np.arange(n), coefs.shape)
         signs = np.sign(coefs)
@@ -222,7 +223,7 @@ class BlockCurves:
         linear: Callable[[Index, Float], tuple[Float, ...]],
         table: Callable[[Index, Float], tuple[Float, ...]],
     ) -> list[tuple[NDArray[np.bool_], tuple[Float, ...]]]:
-        """Hand each position to the part of its curve on which it lies."""
+        """Hand each curve parameter to the part of its curve on which it lies."""
         n = len(self.blocks)
         columns = np.broadcast_to(np.arange(n), curve_params.shape)
         curves = columns + n * (curve_params < 0)
@@ -235,7 +236,7 @@ class BlockCurves:
         if still.any():
             parts.append((still, frozen(columns[still], curve_params[still])))
         if inside.any():
-            # An endless curve has its limit at an infinite position: far enough to be it.
+            # An endless curve has its limit at an infinite curve parameter: far enough to be it.
             far = self.model.rate * self.starts.far
             places = np.clip(curve_params[inside], -far, far)
             parts.append((inside, linear(columns[inside], places)))
@@ -349,7 +350,10 @@ class BlockCurves:
 
     @cached_property
     def _zero(self) -> Float:
-        """Positions at which the coefficients vanish; infinite or NaN where they never do."""
+        """Curve parameters at which the coefficients vanish.
+
+        Infinite or NaN where they never do.
+        """
         return self.curve_params_of(np.zeros(len(self.blocks)))
 
     @cached_property

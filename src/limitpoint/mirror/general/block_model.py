@@ -102,7 +102,7 @@ class BlockModel:
 
     @property
     def rate(self) -> float:
-        """`‖H‖`: positions in the linear stage are mirror coordinates times this."""
+        """`‖H‖`: curve parameters in the linear stage are mirror coordinates times this."""
         return float(np.abs(self.eigenvalues).max())
 
     @cached_property

@@ -36,9 +36,9 @@ def propagate(
 ) -> tuple[Float, Float, Float]:
     """The covariance (N, p, p) at the end of a panel, and how far the curves are off there.
 
-    Relative to the block and to the rates (N,), and by how many units of the position they have
-    been shifted along themselves on this panel (N,). `at` are the radius, side, held and signs of
-    the N curves, `values` (p, points, N) those of the panel, `local` (N, p) the errors that it
+    Relative to the block and to the rates (N,), and by how many units of the curve parameter they
+    have been shifted along themselves on this panel (N,). `at` are the radius, side, held and signs
+    of the N curves, `values` (p, points, N) those of the panel, `local` (N, p) the errors that it
     adds.
     """
     _, _, _, signs = at

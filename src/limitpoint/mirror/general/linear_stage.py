@@ -4,7 +4,8 @@ While the block is so small that cubic terms vanish against rounding,
 
     z_j = s z_j* e^{λ_j ξ},   k = ½ Σ λ_j z_j²,   Ψ̂ = ¼ Σ z_j² + constant,
 
-with signs and logarithms kept apart, so that no scale is too small. Positions are `‖H‖ξ` here.
+with signs and logarithms kept apart, so that no scale is too small. Curve parameters are `‖H‖ξ`
+here.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from limitpoint.arrays import Float
 
 __all__ = ["LinearStage"]
 
-# Below this position the change of k from its start is computed as such (by expm1).
+# Below this curve parameter the change of k from its start is computed as such (by expm1).
 SMALL_CURVE_PARAM = 0.5
 # Components below this part of the whole are zero up to the rounding of the eigenvectors.
 ZERO_COMPONENT = 8 * float(np.finfo(np.float64).eps)

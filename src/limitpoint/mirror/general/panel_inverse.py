@@ -37,8 +37,8 @@ def invert(
     with np.errstate(all="ignore"):
         excess = over / np.abs(rate[curves])
         beyond = _grown_inverse(excess, slope[curves])
-    # At a pole of the mirror coordinate the position is infinite; a coefficient has no position
-    # beyond its bound.
+    # At a pole of the mirror coordinate the curve parameter is infinite; a coefficient has no curve
+    # parameter beyond its bound.
     if name == "mirror":
         beyond = np.where(np.isnan(beyond), np.inf, beyond)
     beyond = np.where(panels.lost[curves], np.nan, beyond)

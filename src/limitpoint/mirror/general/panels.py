@@ -15,8 +15,8 @@ from limitpoint.mirror.general.collocation import POINTS, components
 
 __all__ = ["Panels"]
 
-# k that follows a power law beyond its table grows by its exponent per unit of the position, one
-# that runs into a singularity by any number: exponents beyond this are not believed.
+# k that follows a power law beyond its table grows by its exponent per unit of the curve parameter,
+# one that runs into a singularity by any number: exponents beyond this are not believed.
 LARGEST_EXPONENT = 100.0
 # Up to so many places a series is summed at once.
 FEW_PLACES = 4000
@@ -108,7 +108,7 @@ class Panels:
         return values
 
     def locate(self, curves: NDArray[np.intp], taus: Float) -> tuple[NDArray[np.intp], Float]:
-        """Rows and u ∈ [−1, 1] of positions within the table."""
+        """Rows and u ∈ [−1, 1] of curve parameters within the table."""
         panel = np.searchsorted(self.edges, taus, side="right") - 1
         panel = np.clip(panel, 0, np.maximum(self.counts[curves] - 1, 0))
         left, right = self.edges[panel], self.edges[panel + 1]

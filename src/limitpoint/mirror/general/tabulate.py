@@ -1,6 +1,6 @@
 """The curves of blocks, integrated in panels that keep their interpolating polynomials.
 
-With `φ = r_a y` on a panel that starts at radius r_a, and τ the position on the side d = ±1,
+With `φ = r_a y` on a panel that starts at radius r_a, and τ the curve parameter on the side d = ±1,
 
     dy/dτ = d |y| g,   d|ξ|/dτ = |φ|/‖∇k‖,   dk/dτ = d |φ| ‖∇k‖,   dΨ̂/dτ = d k |φ|/‖∇k‖,
 
@@ -49,12 +49,12 @@ CONVERGENCE = 1e-14
 WORST_ROUNDING = 1e-9
 # Where k hardly changes any more, more is allowed; but some digits must be left.
 NO_DIGITS = 1e-2
-# k has levelled off when it changes by less than this part of itself per unit of the position: its
-# bound is then known to about as much, and to more with the tail that is added.
+# k has levelled off when it changes by less than this part of itself per unit of the curve
+# parameter: its bound is then known to about as much, and to more with the tail that is added.
 LEVEL = 1e-9
 # A curve that cannot be continued and on which k changes by less than this part of itself per unit
-# of the position is on its way to a bound: k that grows like any power of the norm, or even its
-# logarithm, changes by more.
+# of the curve parameter is on its way to a bound: k that grows like any power of the norm, or even
+# its logarithm, changes by more.
 STEADY = 1e-3
 # Errors grow over panels; where they do so on a panel this short, k itself has a kink or a
 # singularity within the step of the differences.

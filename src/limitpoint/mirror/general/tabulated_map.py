@@ -5,10 +5,10 @@ For `β_i = k_i(θ_i)` (Zhao, Definition 4.1) each block moves on the curve `dφ
 table is built when it is first needed, and again at every other scale, for several scales together
 where they are known beforehand.
 
-Positions grow like the logarithm of the block's norm. The table covers coefficients up to 1e30
-(further if they start larger); beyond it, coefficients and mirror coordinates go on by the power
-laws that they follow at its end. Where k is not smooth or not finite, or where rounding of the
-block decides how its curve goes on (`tabulated_errors`), the table ends there, and everything
+Curve parameters grow like the logarithm of the block's norm. The table covers coefficients up to
+1e30 (further if they start larger); beyond it, coefficients and mirror coordinates go on by the
+power laws that they follow at its end. Where k is not smooth or not finite, or where rounding of
+the block decides how its curve goes on (`tabulated_errors`), the table ends there, and everything
 beyond is NaN: nothing is known of it.
 """
 
@@ -145,15 +145,15 @@ class TabulatedMap(CurveMap):
         return result
 
     def curve_params(self, xi: Float) -> Float:
-        """Positions at given mirror coordinates; ±∞ at and beyond a pole."""
+        """Curve parameters at given mirror coordinates; ±∞ at and beyond a pole."""
         return self._gather(lambda group, part: group.curve_params(part), xi)
 
     def curve_params_of(self, coefs: Float) -> Float:
-        """Positions of given coefficients; NaN for what the coefficient cannot be."""
+        """Curve parameters of given coefficients; NaN for what the coefficient cannot be."""
         return self._gather(lambda group, part: group.curve_params_of(part), coefs)
 
     def signs_and_logs_at(self, curve_params: Float) -> tuple[Float, Float]:
-        """Signs and log-moduli of the coefficients at given positions."""
+        """Signs and log-moduli of the coefficients at given curve parameters."""
         return (
             self._gather(lambda group, part: group.values(part).signs, curve_params),
             self._gather(lambda group, part: group.values(part).logs, curve_params),
@@ -164,7 +164,7 @@ class TabulatedMap(CurveMap):
         return self._gather(lambda group, part: group.conjugates(part), curve_params)
 
     def layers_at(self, curve_params: Float) -> Float:
-        """The blocks at given positions, (..., n, p), as far as float64 holds them."""
+        """The blocks at given curve parameters, (..., n, p), as far as float64 holds them."""
         curve_params = np.asarray(curve_params, dtype=np.float64)
         result = np.empty((*curve_params.shape, self.groups[0].model.size))
         for group, where in zip(self.groups, self.columns, strict=True):

@@ -116,7 +116,7 @@ class AppendixC1(Experiment):
         return found
 
     def plot(self, data: xr.Dataset) -> Figure:
-        """ξ along time between their walls, and the waiting times at every step."""
+        """ξ along time between their thresholds, and the waiting times at every step."""
         figure = new_figure((10, 4.8))
         xi, *bars = figure.subplots(1, 4, width_ratios=(3, 1, 1, 1))
         times = np.append(0.0, data["predicted_time"].values)

@@ -46,7 +46,7 @@ def error_bounds(
     missed: Float,
     strayed: Float,
     blurred: NDArray[np.bool_],
-    lags: Float,
+    deltas: Float,
     allowed: Float,
 ) -> Float:
     """Bounds on `|Δb|`, in the units of the constraint.
@@ -61,7 +61,7 @@ def error_bounds(
         e, rounding included.
     blurred
         Which coefficients the fit determines.
-    lags
+    deltas
         δ of those.
     allowed
         Coefficients that the δ of others move by more than this, through ν, are left to the fit
@@ -77,7 +77,7 @@ def error_bounds(
         inverse, outside, open_ = _split(columns[:, fixed])
         others = np.ones(columns.shape[1])
         others[fixed] = 0.0
-        moved = np.abs(columns.T @ (inverse.T @ np.diag(lags[fixed]))).sum(axis=1)
+        moved = np.abs(columns.T @ (inverse.T @ np.diag(deltas[fixed]))).sum(axis=1)
         more = np.flatnonzero(others * slopes * moved > allowed)
         if not more.size:
             break

@@ -89,7 +89,7 @@ class _Answers:
     ----------
     strayed
         `|β − Ψ(ξ)|`, rounding of ξ apart.
-    noise
+    rounding
         Rounding of ξ.
     gaps
         `|Q'(β) − ξ|` relative to what ξ is added up from.

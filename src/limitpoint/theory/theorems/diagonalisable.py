@@ -229,7 +229,7 @@ def diagonal_layers(problem: Problem, limit: Limit) -> tuple[Float, ...] | None:
     growth = DeepDiagonalChart.of(init)
     with np.errstate(invalid="ignore"):
         curve_params = mirror.curve_params_of(limit.coef)
-    # What float64 holds as zero has the position of its mirror coordinate.
+    # What float64 holds as zero has the curve parameter of its mirror coordinate.
     from_mirror = mirror.curve_params(limit.mirror / mirror.mirror_unit)
     curve_params = np.where(
         np.isfinite(curve_params) & (limit.coef != 0), curve_params, from_mirror

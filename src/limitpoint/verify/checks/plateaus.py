@@ -4,7 +4,7 @@ At the middle of the p-th plateau, half-way between two predicted times, the coe
 those of the p-th saddle (values), with its support (order), and the mirror coordinates must have
 run as far as the path says (times). How exactly follows from the scale:
 
-- a inactive coefficient is as large as the mirror map says at its mirror coordinate;
+- an inactive coefficient is as large as the mirror map says at its mirror coordinate;
 - the active ones approach the saddle at the slowest rate of their own flow;
 - both happen late: a coefficient activates when its mirror coordinate reaches not the activation
   time but the mirror coordinate of half its value, and the approach takes its time too. While it is
@@ -30,7 +30,7 @@ from limitpoint.verify.sensitivity import ACCUMULATION, SAFETY
 
 __all__ = ["Plateau", "compare_plateaus"]
 
-# The approach to a saddle counts as lag until it has come this close, relative.
+# The approach to a saddle counts as delay until it has come this close, relative.
 ARRIVED = 1e-3
 # A plateau is resolved, and compared, if the predicted error of its value is at most this: small
 # enough for first-order estimates to hold.
@@ -203,7 +203,7 @@ class _Expectation:
         return xi
 
     def mirror_errors(self, p: int) -> Float:
-        """What the lags and the integration leave open of the mirror coordinates, in units of h."""
+        """What delays and integration leave open of the mirror coordinates, in units of h."""
         # First-order estimates, doubled before they serve as bounds.
         return (SAFETY * self._off[p] + self._rounding.of_duals(p)) / self._unit
 
@@ -244,9 +244,9 @@ class _Expectation:
     def _lag(self, p: int) -> float:
         """How much later, or earlier, than predicted the p-th saddle is reached.
 
-        A coefficient that enters has its mirror coordinate off by what earlier lags did to it, and
-        needs that of half its value rather than its activation time. Next to a pole it grows as the
-        power `−L/(L−2)` of the distance g that its mirror coordinate has left, so that what it
+        A coefficient that enters has its mirror coordinate off by what earlier delays did to it,
+        and needs that of half its value rather than its activation time. Next to a pole it grows as
+        the power `−L/(L−2)` of the distance g that its mirror coordinate has left, so that what it
         driven before is `g(L−2)/2` more.
         """
         entered, left = list(self._path.entered[p - 1]), list(self._path.left[p - 1])
@@ -314,10 +314,10 @@ class _Rounding:
 
     Those of a step are relative: of the duals to themselves, of growth to the growth so far, in
     logarithms. A relative error of the growth is one of the mirror coordinate of a coefficient that
-    sleeps. What is active is drawn back to the saddle, so that only the errors of the last step are
-    left of its value: in sample space those of its mirror coordinate, which the slope of the map
-    turns into errors of the coefficient; in parameter space those of the growth, which are relative
-    already.
+    is inactive. What is active is drawn back to the saddle, so that only the errors of the last
+    step are left of its value: in sample space those of its mirror coordinate, which the slope of
+    the map turns into errors of the coefficient; in parameter space those of the growth, which are
+    relative already.
     """
 
     def __init__(self, problem: Problem, mirror: MirrorMap, path: SaddlePath, unit: float) -> None:

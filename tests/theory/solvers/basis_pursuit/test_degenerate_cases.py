@@ -41,7 +41,7 @@ class TestTies:
         assert path.degenerate.tolist() == [False, True, False]
 
     def test_a_tied_column_that_does_not_help_stays_out(self):
-        # All three reach the wall at once; the third is the sum of the others.
+        # All three reach the threshold at once; the third is the sum of the others.
         path = saddle_path([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]], [1.0, 1.0])
         assert path.status is Status.DEGENERATE
         assert path.certificate.ok
@@ -60,7 +60,7 @@ class TestReentry:
         assert seen
 
     def test_a_coefficient_standing_at_its_threshold_reenters_at_once(self):
-        # x0 enters, then x1 takes over exactly and x0 stands at its wall with zero slope.
+        # x0 enters, then x1 takes over exactly and x0 stands at its threshold with zero slope.
         X = [[1, 1, 0], [0, 1, 0], [0, 0, 1]]
         path = saddle_path(X, [1, 1, 0.25], [1, 1.75, 1], 1.0)
         assert path.status is Status.CONVERGED

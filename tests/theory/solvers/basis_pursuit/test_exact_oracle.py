@@ -60,7 +60,7 @@ def test_a_stiff_flow_rests_at_the_saddles_of_appendix_c1():
         np.abs(coefs_at(X, y, 1.0, 1.0, epsilon, times) - path.coefs[1:]).max()
         for epsilon in (0.004, 0.002, 0.001)
     ]
-    # What sleeps is of size e^{-gap/ε}: halving ε squares the error.
+    # What is inactive is of size e^{-gap/ε}: halving ε squares the error.
     assert errors[1] < 2 * errors[0] ** 2 + 1e-8
     assert errors[2] < 1e-7
 

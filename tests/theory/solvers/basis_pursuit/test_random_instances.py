@@ -10,8 +10,8 @@ from limitpoint import Status
 from limitpoint.theory.solvers.basis_pursuit import saddle_path
 
 OK = {Status.CONVERGED, Status.DEGENERATE}
-# The mirror coordinates at a wall are there to 1e-11 of the activation time, or to the rounding
-# error of xᵀν.
+# The mirror coordinates at a threshold are there to 1e-11 of the activation time, or to the
+# rounding error of xᵀν.
 AT_THRESHOLD = 1e-10
 ROUNDING = 16 * np.finfo(float).eps
 
@@ -28,7 +28,7 @@ def check_limit(seed):
 
 
 def check_saddles(seed):
-    """Every saddle is the least-squares point over the signs of ξ at a wall."""
+    """Every saddle is the least-squares point over the signs of ξ at a threshold."""
     X, y, t_plus, t_minus = random_instance(seed)
     path = saddle_path(X, y, t_plus, t_minus)
     A = dense(X)

@@ -86,8 +86,8 @@ class TestRows:
             if path.status.ok:
                 assert path.status is (Status.CONVERGED if exact.fitted else Status.LEAST_SQUARES)
                 assert contribution_error(X, y, exact.coefs[-1], path.coef) < 1e-9
-        # Mirror coordinates that ties leave within rounding of walls 1e15 times smaller cannot all
-        # be told.
+        # Mirror coordinates that ties leave within rounding of thresholds 1e15 times smaller cannot
+        # all be told.
         assert certified >= 57
 
     def test_a_target_that_rounding_hides_is_refused(self):

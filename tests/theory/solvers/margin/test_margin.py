@@ -34,7 +34,7 @@ def spaces(n):
 
 
 def data(m, n, seed, positive=False):
-    """Samples y_i x_i in general position: separable for m ≤ n, or on one side."""
+    """Samples y_i x_i in general curve parameter: separable for m ≤ n, or on one side."""
     rows = np.random.default_rng(seed).standard_normal((m, n))
     return np.abs(rows) if positive else rows
 

@@ -1,13 +1,13 @@
-"""The mirror coordinates of all coefficients, the walls around them, and the next one to arrive.
+"""All mirror coordinates, the thresholds around them, and the next one to arrive.
 
 Notation: ν in sample space, mirror coordinates ``s = Xᵀν``, which move along ``u = Xᵀr``;
 thresholds ``down ≤ s ≤ up``. Time to the next arrival: the minimum of (threshold − s)/u.
 
 Only some columns are *watched*. A mirror coordinate moves by at most ``‖xᵢ‖·‖ν − ν₀‖`` while ν
-moves from ν₀ (Cauchy-Schwarz), so a column whose wall is farther than that needs no look; when ν
-comes near the end of that reach, all mirror coordinates are brought up to date and the columns
-nearest to their walls are watched from there. The answer is the same, at a fraction of the m·n cost
-of ``Xᵀr``.
+moves from ν₀ (Cauchy-Schwarz), so a column whose threshold is farther than that needs no look; when
+ν comes near the end of that reach, all mirror coordinates are brought up to date and the columns
+nearest to their thresholds are watched from there. The answer is the same, at a fraction of the m·n
+cost of ``Xᵀr``.
 """
 
 import math
@@ -32,9 +32,9 @@ WIDE_STEPS = 8
 # Reach is reduced by this fraction, for rounding errors in the mirror coordinates and in the
 # distance.
 REACH_MARGIN = 1e-6
-# A mirror coordinate within this fraction of a wall's value from the wall stands at it: mirror
-# coordinates carry the rounding errors of a few hundred steps, and 100 times less than what the
-# certificate allows.
+# A mirror coordinate within this fraction of a threshold's value from the threshold stands at it:
+# mirror coordinates carry the rounding errors of a few hundred steps, and 100 times less than what
+# the certificate allows.
 TIE_TOL = 1e-11
 
 
@@ -46,10 +46,10 @@ class Rounding(NamedTuple):
 
 
 class MirrorCoordinates:
-    """ν, s and the walls.
+    """ν, s and the thresholds.
 
-    A mirror coordinate stands at a wall when it is within `TIE_TOL` of the wall's value from it; at
-    a wall of value 0, which has no size of its own, when it is within ``tie``.
+    A mirror coordinate stands at a threshold when it is within `TIE_TOL` of the threshold's value
+    from it; at a threshold of value 0, which has no size of its own, when it is within ``tie``.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class MirrorCoordinates:
         n_samples, n_features = design.shape
         self.nu = np.zeros(n_samples)
         self._design, self._tie = design, tie
-        # The distances from the walls, where there are any, that count as being there.
+        # The distances from the thresholds, where there are any, that count as being there.
         near = np.stack([_near_thresholds(down, tie), _near_thresholds(up, tie)])
         self._nearest = np.where(np.isinf([down, up]), np.inf, near).min(axis=0)
         self._all = _Thresholds(np.zeros(n_features), down.copy(), up.copy(), tie)
@@ -98,7 +98,7 @@ class MirrorCoordinates:
     def next_arrival(
         self, residual: Float, rounding: Rounding, keep: NDArray[np.intp]
     ) -> tuple[float, int]:
-        """The time to the next arrival at a wall, and who arrives.
+        """The time to the next arrival at a threshold, and who arrives.
 
         Slopes that are ``rounding`` are zero; ``keep`` are columns to be watched in any case.
         """
@@ -119,10 +119,10 @@ class MirrorCoordinates:
         return delta, winner
 
     def advance(self, delta: float, residual: Float, winner: int) -> None:
-        """Let the time δ pass until the winner of the last `next_arrival` is at its wall.
+        """Let the time δ pass until the winner of the last `next_arrival` is at its threshold.
 
         Slopes that are rounding errors move nothing: over a time long enough for a column in large
-        units they would carry one in small units across its wall.
+        units they would carry one in small units across its threshold.
         """
         thresholds, position = self._watched, self._position[winner]
         move = delta * self._u
@@ -143,7 +143,7 @@ class MirrorCoordinates:
         self._watched.s[self._position[j]] = xi
 
     def arrived(self) -> list[int]:
-        """The columns whose mirror coordinate is at a wall."""
+        """The columns whose mirror coordinate is at a threshold."""
         positions = self._watched.arrived()
         if self._indices is not None:
             positions = self._indices[positions]
@@ -151,12 +151,12 @@ class MirrorCoordinates:
         return arrived
 
     def stands_at(self, j: int, down: float, up: float) -> tuple[bool, bool]:
-        """Whether ξ of column j, which is watched, is at (or beyond) each of two walls."""
+        """Whether ξ of column j, which is watched, is at (or beyond) each of two thresholds."""
         s, tie = self.of(j), float(self._tie[j])
         return s <= down + _near(down, tie), s >= up - _near(up, tie)
 
     def place_thresholds(self, j: int, down: float, up: float) -> None:
-        """Set the walls of column j, which is watched."""
+        """Set the thresholds of column j, which is watched."""
         tie = float(self._tie[j])
         self._all.place(j, down, up, tie)
         if self._indices is not None:
@@ -179,7 +179,7 @@ class MirrorCoordinates:
             delta[self._is_rounding()] = np.inf
             position = int(delta.argmin())
             winner = position if indices is None else int(indices[position])
-        # A mirror coordinate may have overshot its wall by a rounding error.
+        # A mirror coordinate may have overshot its threshold by a rounding error.
         return max(0.0, float(delta[position])), winner
 
     def _is_rounding(self) -> NDArray[np.bool_]:
@@ -248,7 +248,7 @@ class MirrorCoordinates:
 
 
 class _Thresholds:
-    """ξ and walls of some columns, with the limits that count as having arrived."""
+    """ξ and thresholds of some columns, with the limits that count as having arrived."""
 
     def __init__(self, s: Float, down: Float, up: Float, tie: Float) -> None:
         self.s, self.down, self.up = s, down, up
@@ -271,13 +271,13 @@ class _Thresholds:
 
 
 def _near(threshold: float, tie: float) -> float:
-    """How far from a wall counts as being there."""
+    """How far from a threshold counts as being there."""
     if threshold == 0.0:
         return tie
     return TIE_TOL * abs(threshold) if abs(threshold) < math.inf else 0.0
 
 
 def _near_thresholds(thresholds: Float, ties: Float) -> Float:
-    """The same of many walls."""
+    """The same of many thresholds."""
     distances = np.where(thresholds == 0, ties, TIE_TOL * np.abs(thresholds))
     return np.where(np.isinf(thresholds), 0.0, distances)

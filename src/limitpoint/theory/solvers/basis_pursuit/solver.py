@@ -77,13 +77,14 @@ def saddle_path(
     Notes
     -----
     What Algorithm 1 leaves open is defined so: tied coefficients activate together, within their
-    sign; a coefficient that left and stands at its wall re-enters at once, within the same saddle;
-    if the columns that may move are dependent, k is a basic solution (linearly independent columns)
-    and ``degenerate`` is set; y outside the range of X ends at least squares. Units of columns do
-    not matter: a column times c with its activation times times c is the same path. Units of rows
-    weigh the loss, so the path depends on them (its end does not, where y is fitted): rows in tiny
-    units are fitted after the others, at very long times. Cost per saddle: at most one ``Xᵀr``
-    (m·n; less for a dense X, see the module `mirror coordinates`) and a few products with the m ×
+    sign; a coefficient that left and stands at its threshold re-enters at once, within the same
+    saddle; if the columns that may move are dependent, k is a basic solution (linearly independent
+    columns) and ``degenerate`` is set; y outside the range of X ends at least squares. Units of
+    columns do not matter: a column times c with its activation times times c is the same path.
+    Units of rows weigh the loss, so the path depends on them (its end does not, where y is fitted):
+    rows in tiny units are fitted after the others, at very long times. Cost per saddle: at most one
+    ``Xᵀr`` (m·n; less for a dense X, see the module `mirror coordinates`) and a few products with
+    the m ×
     |support| factor; a fresh factor where the rows of X differ in size by orders of magnitude.
 
     References

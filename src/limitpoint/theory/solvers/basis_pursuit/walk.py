@@ -1,14 +1,15 @@
 """Algorithm 1: from saddle to saddle, exactly, to the limit of vanishing initialisation.
 
 Notation (zhao, section 4): k coefficients, ``r = y − Xk``, ``u = Xᵀr``, ``ν = ∫ r dt`` and
-``s = Xᵀν`` the xi. A zero coefficient sleeps while ``−t⁻ < s < t⁺``; at a *threshold* (s = t⁺ or
-s = −t⁻) it activates. Between two activations k rests at a saddle and s moves along u, so the next
-time is a minimum over the distances to the walls divided by the speeds u.
+``s = Xᵀν`` the mirror coordinates. A zero coefficient sleeps while ``−t⁻ < s < t⁺``; at a
+*threshold* (s = t⁺ or s = −t⁻) it activates. Between two activations k rests at a saddle and s
+moves along u, so the next time is a minimum over the distances to the thresholds divided by the
+speeds u.
 
-The state of a coefficient is the pair of walls around its mirror coordinate:
+The state of a coefficient is the pair of thresholds around its mirror coordinate:
 
 =============  ===================  =========================================
-coefficient    walls                at a wall it may move in
+coefficient    thresholds                at a threshold it may move in
 =============  ===================  =========================================
 zero           (−t⁻, t⁺)            [0, upper] at t⁺, [lower, 0] at −t⁻
 at ``upper``   (t⁺, ∞)              [0, upper]
@@ -16,7 +17,7 @@ at ``lower``   (−∞, −t⁻)            [lower, 0]
 moving         none: (−∞, ∞)        (its mirror coordinate stands still)
 =============  ===================  =========================================
 
-All coefficients at a wall (ties, and those that left and still stand there) take part in the
+All coefficients at a threshold (ties, and those that left and still stand there) take part in the
 least-squares step. For a unique winner that is line 15 of Algorithm 1; in general it is the
 inverse scale space flow of Burger, Möller, Benning & Osher (2013), whose ν and Xk are unique
 whatever ties.
@@ -142,7 +143,7 @@ class SaddleWalk:
                 fresh = True
 
     def _rest_dropped(self) -> None:
-        """Give walls to what came to rest outside a least-squares step."""
+        """Give thresholds to what came to rest outside a least-squares step."""
         for j in self._active.dropped:
             if not self._active.is_passive[j]:
                 self._set_thresholds(j)
@@ -169,7 +170,7 @@ class SaddleWalk:
         """Remove from the last dual the rounding errors that float64 can do without.
 
         ν is put so that the mirror coordinates of the moving coefficients stand exactly at their
-        walls.
+        thresholds.
         """
         passive = self._active.passive
         columns = self._design.columns(passive.tolist())
@@ -214,7 +215,7 @@ class SaddleWalk:
         self._steps += 1
 
     def _activate(self, winner: int) -> bool:
-        """Give every coefficient at a wall its box and go to the least-squares point."""
+        """Give every coefficient at a threshold its box and go to the least-squares point."""
         candidates = self._mirror.arrived()
         was_zero = {j for j in candidates if self.k[j] == 0}
         for j in candidates:
@@ -222,7 +223,7 @@ class SaddleWalk:
         moved = self._active.minimise(candidates, first=winner)
         if self._active.fitted:
             self._active.polish()
-        # The mirror coordinate of a coefficient that moves, or has moved, stands at its wall,
+        # The mirror coordinate of a coefficient that moves, or has moved, stands at its threshold,
         # exactly.
         for j in self._active.resting:
             self._set_thresholds(j)
@@ -238,7 +239,7 @@ class SaddleWalk:
         return moved
 
     def _set_box(self, j: int) -> None:
-        """Where coefficient j, whose mirror coordinate is at a wall, may go."""
+        """Where coefficient j, whose mirror coordinate is at a threshold, may go."""
         penalty = self._penalty
         down, up = -float(penalty.t_minus[j]), float(penalty.t_plus[j])
         falls, grows = self._mirror.stands_at(j, down, up)
@@ -247,7 +248,7 @@ class SaddleWalk:
         self._threshold[j] = penalty.t_plus[j] if grows else -penalty.t_minus[j]
 
     def _set_thresholds(self, j: int) -> None:
-        """The walls around the mirror coordinate of coefficient j, which has come to rest."""
+        """The thresholds around the mirror coordinate of coefficient j, which has come to rest."""
         k, penalty = self.k[j], self._penalty
         down, up = self._rest_thresholds
         if k != 0 and k >= penalty.upper[j]:

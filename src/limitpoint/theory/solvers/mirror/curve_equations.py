@@ -1,6 +1,6 @@
-"""The equations of Newton's method in positions, and their residuals at a point.
+"""The equations of Newton's method in curve parameters, and their residuals at a point.
 
-The unknowns are the positions σ of the coefficients and the sample-space dual ν:
+The unknowns are the curve parameters σ of the coefficients and the sample-space dual ν:
 
     rows β(σ) = target,        ξ(σ) = rowsᵀν.
 
@@ -98,10 +98,10 @@ class Equations:
 
 
 class Point:
-    """Positions and dual, with the relative residuals of both equations at a place on the way.
+    """Curve parameters and dual, with the residuals of both equations at a place on the way.
 
-    Coefficients may be given beside the positions, which hold them to fewer digits where the start
-    is far larger than they are.
+    Coefficients may be given beside the curve parameters, which hold them to fewer digits where the
+    start is far larger than they are.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class Point:
         return float(np.abs(self.dual_residual).max()) / self._farthest()
 
     def moved(self, along: Float, toward: Float, place: Place) -> "Point":
-        """The point at these distances in positions and dual."""
+        """The point at these distances in curve parameters and dual."""
         return Point(
             self.problem, self.curve_params + along, self.dual + toward, place, self.coordinates
         )
@@ -181,7 +181,7 @@ class Point:
     def felt(self, along: Float) -> Float:
         """A step without those of coefficients that vanish at a bound, where nothing feels them.
 
-        There positions are logarithms of what is left, and may have to fall by any number.
+        There curve parameters are logarithms of what is left, and may have to fall by any number.
         """
         mirror = self.problem.mirror
         down, up = np.isfinite(mirror.lower) & (along < 0), np.isfinite(mirror.upper) & (along > 0)
@@ -202,7 +202,7 @@ class Point:
             return good and norm(off) <= NEARLY_LINEAR * norm(fit)
 
     def tangent(self, change: Float, stable: bool) -> tuple[Float, Float]:
-        """Derivatives of dual and positions along solutions whose goal changes at this rate."""
+        """Derivatives of dual and curve parameters when the goal changes at this rate."""
         rows = self.coordinates.rows
         with np.errstate(all="ignore"):
             if not stable:
@@ -214,7 +214,7 @@ class Point:
             return self._stable(change, np.zeros_like(self.dual_residual))
 
     def step(self, stable: bool) -> tuple[Float, Float]:
-        """Newton's step for dual and positions; if stable, accurate however D is graded."""
+        """Newton's step for dual and curve parameters; if stable, accurate however D is graded."""
         with np.errstate(all="ignore"):
             if stable:
                 return self._stable(self.primal_residual, self.dual_residual)
@@ -258,7 +258,7 @@ class Point:
         return solve_graded(self.coordinates.rows, self.slopes, turned, dual_residual, shift)
 
     def _farthest(self) -> float:
-        """How far the mirror coordinates run, or would with positions of order one.
+        """How far the mirror coordinates run, or would with curve parameters of order one.
 
         NaN if nowhere.
         """
@@ -267,7 +267,7 @@ class Point:
     def _size(self) -> float:
         """Of the numbers whose rounding the relative residual carries.
 
-        Of coefficients or their positions.
+        Of coefficients or their curve parameters.
         """
         sizes = np.abs(self.coefs)
         if self._given is None:

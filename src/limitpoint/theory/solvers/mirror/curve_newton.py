@@ -1,15 +1,15 @@
-"""Newton's method for mirror maps given along their curve: positions and duals together.
+"""Newton's method for mirror maps given along their curve: curve parameters and duals together.
 
 Where mirror coordinates have a pole, `Ψ(rowsᵀν)` cannot be evaluated from ν in float64: a visible
-coefficient sits within `s^{L−2}` of its pole. The positions σ hold it to all digits, and the
+coefficient sits within `s^{L−2}` of its pole. The curve parameters σ hold it to all digits, and the
 equation `ξ(σ) = rowsᵀν` need hold only as far as float64 resolves the mirror coordinates, like the
 dual constraint of an interior-point method (`limitpoint.theory.solvers.mirror.curve_equations`).
 
 The solution is followed from the start of training, where σ = ν = 0, to the data: the target is
 `rows β(0) + λ (target − rows β(0))`, λ from 0 to 1. For small scales λ covers many orders of
-magnitude, and positions are linear in log λ but for the moments where a coefficient activates, so
-that few steps suffice. Where the start is far larger than the data, what is left of the change,
-`μ = 1 − λ`, is followed in its logarithm instead.
+magnitude, and curve parameters are linear in log λ but for the moments where a coefficient
+activates, so that few steps suffice. Where the start is far larger than the data, what is left of
+the change, `μ = 1 − λ`, is followed in its logarithm instead.
 
 That is done cheaply first. Where a coefficient activates whose start is smaller than the others by
 orders of magnitude, mirror coordinates differ by the inverse powers of that, and nearly all of the
@@ -35,8 +35,8 @@ __all__ = ["CurveSolution", "solve_on_curves"]
 # On the way to the data a point is good enough to go on from when its relative residual, relative,
 # and the next step are below this: Newton's method then doubles its digits.
 ON_THE_WAY = 1e-3
-# A position is a logarithm of parameters, and L times it one of the coefficient: a step of Newton's
-# method that changes that by more is cut to this, since exponentials are linear over less.
+# A curve parameter is a logarithm of parameters, and L times it one of the coefficient: a step of
+# Newton's method that changes that by more is cut to this, since exponentials are linear over less.
 LONGEST_STEP = 6.0
 # In graded coordinates it may grow by this factor as long as the equations are nearly linear all
 # the same: a coefficient next to zero falls by hundreds in the logarithm, and nothing feels it.
@@ -79,12 +79,12 @@ SLOW_STEPS = 3
 
 @dataclass(frozen=True, eq=False)
 class CurveSolution:
-    """Positions and dual, in the reduced sample space and the map's unit of mirror coordinates.
+    """Curve parameters and dual, in the reduced sample space and the map's unit.
 
-    The coefficients are those of the positions, plus what the rounding of positions takes from
-    them: from a start of size s^L, positions hold coefficients to eps·s^L, coefficients themselves
-    to eps. The mirror coordinates are those of the dual, plus what its rounding takes from the
-    small ones.
+    The coefficients are those of the curve parameters, plus what the rounding of curve parameters
+    takes from them: from a start of size s^L, curve parameters hold coefficients to eps·s^L,
+    coefficients themselves to eps. The mirror coordinates are those of the dual, plus what its
+    rounding takes from the small ones.
     """
 
     curve_params: Float
@@ -262,7 +262,7 @@ class _Continuation:
         return good
 
     def _tangent(self, point: Point, change: Float) -> tuple[Float, Float]:
-        """Derivatives of dual and positions when the goal changes at this rate."""
+        """Derivatives of dual and curve parameters when the goal changes at this rate."""
         self.iterations += 1
         return point.tangent(change, stable=self.graded)
 

@@ -1,8 +1,8 @@
-"""Last steps of Newton's method in the coefficients rather than in the positions.
+"""Last steps of Newton's method in the coefficients rather than in the curve parameters.
 
-From a start far larger than the data, positions hold a coefficient to rounding of the start only.
-The coefficients themselves hold all digits, and mirror coordinates are functions of them as they
-are of the positions: the same equations with β and ν as unknowns,
+From a start far larger than the data, curve parameters hold a coefficient to rounding of the start
+only. The coefficients themselves hold all digits, and mirror coordinates are functions of them as
+they are of the curve parameters: the same equations with β and ν as unknowns,
 
     rows β = target,        Q'(β) = rowsᵀν.
 
@@ -32,7 +32,7 @@ TINY = float(np.finfo(np.float64).tiny)
 
 
 def polished(point: Point) -> Point:
-    """The best of a few steps from a solution in positions, which may be that point itself."""
+    """The best of a few steps from a solution in curve parameters, or that point itself."""
     here, error = point, error_of(point)
     best, least = here, error
     for stable in POLISHING:

@@ -24,7 +24,7 @@ is asked (`Certificate.allowed`). Residuals of an answer as good as float64 can 
 times the condition number of the columns that move, in units in which all contribute alike; the
 tolerance of 1e-9 leaves room for a condition number of a million. It is also far above EPS times
 anything, so that no rounding error passes for a margin: a mirror coordinate nearer than the
-tolerance to a activation time that it need not reach leaves the answer undetermined.
+tolerance to an activation time that it need not reach leaves the answer undetermined.
 """
 
 from dataclasses import dataclass
@@ -215,7 +215,7 @@ def _gap(larger: Float, smaller: Float, scale: Float) -> Float:
 
 
 def _mirror_scale(threshold: Float, rounding: Float) -> Float:
-    """The size of a activation time.
+    """The size of an activation time.
 
     Where it is 0, that of the terms which the mirror coordinate adds up.
     """
