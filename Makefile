@@ -26,9 +26,11 @@ quick: $(READY)  ## the tests that take no more than a few seconds each
 bench: $(READY)  ## side-by-side ratios against peers, in one run
 	$(BIN)/python -m benchmarks
 
-docs: $(READY)  ## the pages that are generated: the atlas of theorems and the errata
+docs: $(READY)  ## what is generated: the atlas of theorems, the errata, two figures
 	$(BIN)/limitpoint atlas --markdown > docs/atlas.md
 	$(BIN)/limitpoint errata --markdown > docs/errata.md
+	$(BIN)/python docs/figures/architecture.py docs/images/architecture.png
+	$(BIN)/python docs/figures/saddles.py docs/images/saddles.png
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
