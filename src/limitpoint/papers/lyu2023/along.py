@@ -7,6 +7,7 @@ import xarray as xr
 
 import limitpoint as lp
 from limitpoint.papers.lyu2023 import setting
+from limitpoint.papers.lyu2023.training import Training
 from limitpoint.papers.measured import Check
 from limitpoint.plot.style import COLOURS
 
@@ -23,28 +24,12 @@ def steps_shown(steps: int, count: int = 60) -> list[int]:
 
 
 def train_along(
-    problem: lp.Problem,
-    data: setting.Data,
-    *,
-    norms: tuple[float, ...],
-    seeds: int,
-    learning_rate: float,
-    batch_size: int,
-    steps: int,
+    figure: Training, problem: lp.Problem, data: setting.Data, norms: tuple[float, ...]
 ) -> xr.Dataset:
     """`D(θ(t), θ_ℓ2)` of GD, of SGD and of gradient flow from every norm."""
-    runs = setting.sweep(
-        problem,
-        data,
-        norms=norms,
-        seeds=seeds,
-        learning_rate=learning_rate,
-        batch_size=batch_size,
-        steps=steps,
-        record=steps_shown(steps),
-    )
+    runs = figure.sweep(problem, data, norms, record=steps_shown(figure.steps))
     shown = runs["step"].values
-    flow = setting.along_flow(problem, setting.scales(problem, norms), learning_rate * shown)
+    flow = setting.along_flow(problem, setting.scales(problem, norms), figure.learning_rate * shown)
     runs_axes = ("optimiser", "norm", "seed")
     return xr.Dataset(
         {

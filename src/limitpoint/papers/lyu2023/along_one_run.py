@@ -6,7 +6,7 @@ Notation as in `probes`; P_⊥ and the batches' second moment are written out as
 import numpy as np
 
 import limitpoint as lp
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 
 __all__ = ["noise_terms"]
 

@@ -9,10 +9,12 @@ from matplotlib.figure import Figure
 from scipy.integrate import cumulative_simpson
 
 import limitpoint as lp
-from limitpoint.arrays import Float
+from limitpoint.dynamics.diffusion import Paths, simulate
+from limitpoint.foundation.arrays import Float
 from limitpoint.papers.experiment import register
 from limitpoint.papers.lyu2023 import setting
 from limitpoint.papers.lyu2023.probes import Alignment, projector
+from limitpoint.papers.lyu2023.sgd_model import SGDModel
 from limitpoint.papers.lyu2023.training import Training
 from limitpoint.papers.measured import Check
 from limitpoint.plot.style import COLOURS, new_figure
@@ -77,8 +79,8 @@ class Figure10(Training):
         ).isel(scale=0)
         flow = lp.flow(problem, times=self.learning_rate * shown)
         optimiser = lp.SGD(self.learning_rate, self.batch_size)
-        model = lp.SGDModel(problem, optimiser)
-        paths = lp.simulate(
+        model = SGDModel(problem, optimiser)
+        paths = simulate(
             model, self.learning_rate * self.steps, paths=self.seeds, records=self.records
         )
         relative_residuals = paths.states @ data.task.X.T - data.task.y
@@ -104,7 +106,7 @@ class Figure10(Training):
             coords={"step": shown.astype(np.int32)},
         )
 
-    def _identity(self, model: lp.SGDModel, paths: lp.Paths) -> tuple[Float, Float]:
+    def _identity(self, model: SGDModel, paths: Paths) -> tuple[Float, Float]:
         """Both sides of `P_null z(t) = P_null(z(0) − g(t))` along the paths of the diffusion.
 
         As the share of the start that is lost. Euler's step, of length η here, adds to g' at first

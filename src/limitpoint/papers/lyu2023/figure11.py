@@ -8,7 +8,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 import limitpoint as lp
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.papers.experiment import register
 from limitpoint.papers.lyu2023 import setting
 from limitpoint.papers.lyu2023.training import Training
@@ -16,6 +16,9 @@ from limitpoint.papers.measured import Check
 from limitpoint.plot.style import COLOURS, new_figure
 
 __all__ = ["Figure11"]
+
+
+COLUMNS = ("distance", "distance_half_step", "coef", "predicted_distance", "predicted_by_law")
 
 
 @register
@@ -40,7 +43,6 @@ class Figure11(Training):
         "limitpoint.null_space_law",
     )
 
-    depth: int = 3
     norms: tuple[float, ...] = (0.1, 0.4, 0.8696, 1.8, 3.0)
     norm_shown: float = 0.8696
     imbalances: tuple[float, ...] = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0)
@@ -62,36 +64,20 @@ class Figure11(Training):
         """Train from every Δ and norm, and predict."""
         data = self.draw()
         found = [self._one(data, imbalance) for imbalance in self.imbalances]
-        return xr.concat(found, dim="imbalance").assign_coords(
-            imbalance=list(self.imbalances), norm=list(self.norms)
-        )
+        return xr.concat(found, dim="imbalance").assign_coords(imbalance=list(self.imbalances))
 
     def _one(self, data: setting.Data, imbalance: float) -> xr.Dataset:
-        problem = setting.rank_one(data, self.depth, self.width, self.start_seed, imbalance)
-        runs = setting.sweep(
-            problem,
-            data,
-            norms=self.norms,
-            seeds=self.seeds,
-            learning_rate=self.learning_rate,
-            batch_size=self.batch_size,
-            steps=self.steps,
-        )
-        limits = setting.limits(problem, self.norms)
-        axes = ("optimiser", "norm", "seed")
+        problem = self.rank_one(data, imbalance)
         network = problem.network
         assert isinstance(network, lp.RankOne)
-        return xr.Dataset(
-            {
-                "measured_imbalance": ((), network.mean_imbalance(problem.init.direction)),
-                "distance": (axes, runs["distance_l2"].values[..., -1]),
-                "distance_half_step": ("norm", runs["distance_l2_half_step"].values[:, -1]),
-                "coef": ((*axes, "feature"), runs["coef"].values),
-                "predicted_distance": ("norm", data.distance(limits)),
-                "predicted_by_law": ((*axes, "feature"), setting.by_law(problem, runs)),
+        return (
+            self.ends(problem, data, self.norms, COLUMNS)
+            .assign(
+                measured_imbalance=((), network.mean_imbalance(problem.init.direction)),
                 **self._vanishing(problem, data),
-            },
-            coords={"optimiser": setting.GD_AND_SGD, "vanishing_norm": list(self.vanishing)},
+            )
+            .assign_coords(vanishing_norm=list(self.vanishing))
+            .drop_vars("seed")
         )
 
     def _vanishing(self, problem: lp.Problem, data: setting.Data) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from limitpoint.papers.experiment import register
-from limitpoint.papers.lyu2023 import setting
 from limitpoint.papers.lyu2023.along import checks_along, draw_along, train_along
 from limitpoint.papers.lyu2023.training import Training
 from limitpoint.papers.measured import Check
@@ -31,7 +30,6 @@ class Figure12(Training):
     )
     theorems: ClassVar[tuple[str, ...]] = ("limitpoint.rank_one", "limitpoint.null_space_law")
 
-    depth: int = 3
     norm: float = 0.8696
     imbalances: tuple[float, ...] = (0.0, 0.5, 2.0)
 
@@ -43,15 +41,9 @@ class Figure12(Training):
         """Train, follow the flow, predict."""
         data = self.draw()
         found = [
-            train_along(
-                setting.rank_one(data, self.depth, self.width, self.start_seed, imbalance),
-                data,
-                norms=(self.norm,),
-                seeds=self.seeds,
-                learning_rate=self.learning_rate,
-                batch_size=self.batch_size,
-                steps=self.steps,
-            ).isel(norm=0, drop=True)
+            train_along(self, self.rank_one(data, imbalance), data, (self.norm,)).isel(
+                norm=0, drop=True
+            )
             for imbalance in self.imbalances
         ]
         return xr.concat(found, dim="imbalance").assign_coords(imbalance=list(self.imbalances))

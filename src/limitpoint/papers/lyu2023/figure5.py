@@ -7,8 +7,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-import limitpoint as lp
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.papers.experiment import register
 from limitpoint.papers.lyu2023 import setting
 from limitpoint.papers.lyu2023.training import Training
@@ -16,6 +15,14 @@ from limitpoint.papers.measured import Check
 from limitpoint.plot.style import COLOURS, new_figure
 
 __all__ = ["Figure5"]
+
+
+COLUMNS = (
+    *("distance", "distance_truth", "loss", "coef"),
+    *("distance_half_step", "distance_truth_half_step", "coef_half_step"),
+    *("predicted_limit", "predicted_distance", "predicted_distance_truth", "predicted_by_law"),
+    *("least", "truth"),
+)
 
 
 @register
@@ -40,8 +47,6 @@ class Figure5(Training):
         "limitpoint.null_space_law",
     )
 
-    rank_one_depth: int = 3
-    standard_depth: int = 4
     norms: tuple[float, ...] = (0.05, 0.2, 0.5, 0.8696, 1.5, 2.5, 3.5, 4.5)
 
     def quick(self) -> Self:
@@ -51,47 +56,9 @@ class Figure5(Training):
     def run(self) -> xr.Dataset:
         """Train both networks, and predict."""
         data = self.draw()
-        problems = {
-            "rank-one": setting.rank_one(data, self.rank_one_depth, self.width, self.start_seed),
-            "standard": setting.standard(data, self.standard_depth, self.width, self.start_seed),
-        }
-        found = [self._one(problem, data) for problem in problems.values()]
-        return xr.concat(found, dim="network").assign_coords(
-            network=list(problems), norm=list(self.norms)
-        )
-
-    def _one(self, problem: lp.Problem, data: setting.Data) -> xr.Dataset:
-        runs = setting.sweep(
-            problem,
-            data,
-            norms=self.norms,
-            seeds=self.seeds,
-            learning_rate=self.learning_rate,
-            batch_size=self.batch_size,
-            steps=self.steps,
-        )
-        limits = setting.limits(problem, self.norms)
-        axes = ("optimiser", "norm", "seed")
-        return xr.Dataset(
-            {
-                "distance": (axes, runs["distance_l2"].values[..., -1]),
-                "distance_truth": (axes, runs["distance_truth"].values[..., -1]),
-                "loss": (axes, runs["loss"].values[..., -1]),
-                "coef": ((*axes, "feature"), runs["coef"].values),
-                **{
-                    f"{name}_half_step": ("norm", runs[f"{old}_half_step"].values[:, -1])
-                    for name, old in setting.DISTANCES.items()
-                },
-                "coef_half_step": (("norm", "feature"), runs["coef_half_step"].values),
-                "predicted_limit": (("norm", "feature"), limits),
-                "predicted_distance": ("norm", data.distance(limits)),
-                "predicted_distance_truth": ("norm", data.distance_truth(limits)),
-                "predicted_by_law": ((*axes, "feature"), setting.by_law(problem, runs)),
-                "least": ("feature", data.least),
-                "truth": ("feature", data.truth),
-            },
-            coords={"optimiser": setting.GD_AND_SGD, "seed": runs["seed"].values.astype(np.int32)},
-        )
+        problems = self.problems(data)
+        found = [self.ends(one, data, self.norms, COLUMNS) for one in problems.values()]
+        return xr.concat(found, dim="network").assign_coords(network=list(problems))
 
     def checks(self, data: xr.Dataset) -> list[Check]:
         """SGD below GD everywhere; GD at argmin V; every run where the law puts it."""

@@ -46,7 +46,6 @@ class Figure6(Training):
         "limitpoint.null_space_law",
     )
 
-    rank_one_depth: int = 3
     depth: int = 4
     norms: tuple[float, ...] = (0.2, 0.8696, 2.5)
     relu_width: int = 100
@@ -71,22 +70,8 @@ class Figure6(Training):
     def run(self) -> xr.Dataset:
         """Train all three networks, follow the flow of the linear ones."""
         data = self.draw()
-        problems = {
-            "rank-one": setting.rank_one(data, self.rank_one_depth, self.width, self.start_seed),
-            "standard": setting.standard(data, self.depth, self.width, self.start_seed),
-        }
-        linear = [
-            train_along(
-                problem,
-                data,
-                norms=self.norms,
-                seeds=self.seeds,
-                learning_rate=self.learning_rate,
-                batch_size=self.batch_size,
-                steps=self.steps,
-            )
-            for problem in problems.values()
-        ]
+        problems = self.problems(data)
+        linear = [train_along(self, problem, data, self.norms) for problem in problems.values()]
         both = xr.concat(linear, dim="network").assign_coords(network=list(problems))
         return xr.merge([both, self._relu(data)])
 
@@ -104,7 +89,9 @@ class Figure6(Training):
         for i, norm in enumerate(self.relu_norms):
             problem = lp.Problem(network, drawn.at_scale(norm / unit), data.task)
             for seed in range(self.relu_seeds):
-                rules: list[lp.Optimiser] = [lp.SGD(self.learning_rate, self.batch_size, seed=seed)]
+                rules: list[lp.extend.Optimiser] = [
+                    lp.SGD(self.learning_rate, self.batch_size, seed=seed)
+                ]
                 rules = [lp.GD(self.learning_rate), *rules] if seed == 0 else rules
                 for rule in rules:
                     run = lp.train(problem, rule, self.relu_steps, record=shown, progress=False)

@@ -7,7 +7,6 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from limitpoint.papers.experiment import register
-from limitpoint.papers.lyu2023 import setting
 from limitpoint.papers.lyu2023.along import checks_along, draw_along, train_along
 from limitpoint.papers.lyu2023.training import Training
 from limitpoint.papers.measured import Check
@@ -32,7 +31,6 @@ class Figure7(Training):
     )
     theorems: ClassVar[tuple[str, ...]] = ("lyu2023.theorem1", "limitpoint.null_space_law")
 
-    depth: int = 3
     norms: tuple[float, ...] = (5.0, 7.0, 9.0)
 
     def quick(self) -> Self:
@@ -42,16 +40,7 @@ class Figure7(Training):
     def run(self) -> xr.Dataset:
         """Train, follow the flow, predict."""
         data = self.draw()
-        problem = setting.rank_one(data, self.depth, self.width, self.start_seed)
-        return train_along(
-            problem,
-            data,
-            norms=self.norms,
-            seeds=self.seeds,
-            learning_rate=self.learning_rate,
-            batch_size=self.batch_size,
-            steps=self.steps,
-        )
+        return train_along(self, self.rank_one(data), data, self.norms)
 
     def checks(self, data: xr.Dataset) -> list[Check]:
         """SGD below GD at the end; GD on the flow as its step vanishes; the exact law."""

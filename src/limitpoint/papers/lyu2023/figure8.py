@@ -26,6 +26,12 @@ FLOOR = 1e-6
 ENDED = 1e-14
 
 
+COLUMNS = (
+    *("distance", "distance_truth", "distance_half_step", "distance_truth_half_step"),
+    *("second_order", "predicted_distance", "predicted_distance_truth"),
+)
+
+
 @register
 @dataclass(frozen=True)
 class Figure8(Training):
@@ -47,7 +53,6 @@ class Figure8(Training):
         "limitpoint.null_space_law",
     )
 
-    depth: int = 3
     norms: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.8, 1.4, 2.0, 3.0)
     vanishing: tuple[float, ...] = (1e-5, 1e-10, 1e-15, 1e-20)
 
@@ -58,37 +63,8 @@ class Figure8(Training):
     def run(self) -> xr.Dataset:
         """Train both networks, predict both, and follow the flow from vanishing starts."""
         data = self.draw()
-        problem = setting.rank_one(data, self.depth, self.width, self.start_seed)
-        runs = setting.sweep(
-            problem,
-            data,
-            norms=self.norms,
-            seeds=self.seeds,
-            learning_rate=self.learning_rate,
-            batch_size=self.batch_size,
-            steps=self.steps,
-        )
-        limits = setting.limits(problem, self.norms)
-        axes = ("optimiser", "norm", "seed")
-        rank_one = xr.Dataset(
-            {
-                "distance": (axes, runs["distance_l2"].values[..., -1]),
-                "distance_truth": (axes, runs["distance_truth"].values[..., -1]),
-                **{
-                    f"{name}_half_step": ("norm", runs[f"{old}_half_step"].values[:, -1])
-                    for name, old in setting.DISTANCES.items()
-                },
-                "second_order": (
-                    "norm",
-                    setting.second_order_of(
-                        runs["coef"].values[0, :, 0], runs["coef_half_step"].values
-                    ),
-                ),
-                "predicted_distance": ("norm", data.distance(limits)),
-                "predicted_distance_truth": ("norm", data.distance_truth(limits)),
-            },
-            coords={"optimiser": setting.GD_AND_SGD, "norm": list(self.norms)},
-        )
+        problem = self.rank_one(data)
+        rank_one = self.ends(problem, data, self.norms, COLUMNS)
         return xr.merge([rank_one, self._diagonal(data), self._vanishing(problem, data)])
 
     def _diagonal(self, data: setting.Data) -> xr.Dataset:

@@ -8,7 +8,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 import limitpoint as lp
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.papers.experiment import register
 from limitpoint.papers.lyu2023 import setting
 from limitpoint.papers.lyu2023.along_one_run import noise_terms
@@ -56,7 +56,6 @@ class Figure9(Training):
     )
     theorems: ClassVar[tuple[str, ...]] = ("lyu2023.theorem3",)
 
-    depth: int = 3
     learning_rate: float = 5e-5
     norms: tuple[float, ...] = (0.3, 0.8696, 2.0)
     seeds: int = 40
@@ -68,21 +67,17 @@ class Figure9(Training):
     def run(self) -> xr.Dataset:
         """Train with probes, and follow the flow."""
         data = self.draw()
-        problem = setting.rank_one(data, self.depth, self.width, self.start_seed)
+        problem = self.rank_one(data)
         null, power = projector(problem), 1 - 1 / problem.network.degree
         record = np.unique(np.linspace(0, self.steps, 81).round().astype(int))
-        runs = setting.sweep(
+        runs = self.sweep(
             problem,
             data,
-            norms=self.norms,
-            seeds=self.seeds,
-            learning_rate=self.learning_rate,
-            batch_size=self.batch_size,
-            steps=self.steps,
+            self.norms,
             record=[int(step) for step in record],
             probes=[
-                lp.StartTerm(),
-                lp.NoiseTerm(),
+                lp.analysis.StartTerm(),
+                lp.analysis.NoiseTerm(),
                 LostShare(null),
                 LostByModel(null),
                 LostByModel(null, power - 2, name="lost_as_printed"),

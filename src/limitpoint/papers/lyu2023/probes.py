@@ -16,26 +16,31 @@ import jax.numpy as jnp
 import numpy as np
 
 import limitpoint as lp
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 
 __all__ = ["Alignment", "LostByBalance", "LostByModel", "LostShare", "projector"]
 
 
 def projector(problem: lp.Problem) -> Float:
-    """P_null."""
+    """The projector P_null on the null space of X."""
     rows = np.linalg.qr(problem.regression.X.T)[0]
     return np.asarray(np.eye(len(rows)) - rows @ rows.T)
 
 
 @dataclass(frozen=True, eq=False)
-class LostShare(lp.Probe):
+class LostShare(lp.analysis.Probe):
     """`1 − z(0)ᵀP_null z(t)/‖P_null z(0)‖²`: how much of the start is no longer there."""
 
     null: Float
     name: str = "lost"
 
     def value(
-        self, problem: lp.Problem, optimiser: lp.Optimiser, start: Any, coef: Any, integral: Any
+        self,
+        problem: lp.Problem,
+        optimiser: lp.extend.Optimiser,
+        start: Any,
+        coef: Any,
+        integral: Any,
     ) -> Any:
         """From the coefficients at the start and now."""
         kept = self.null @ _mirrored(problem, start)
@@ -43,7 +48,7 @@ class LostShare(lp.Probe):
 
 
 @dataclass(frozen=True, eq=False)
-class LostByModel(lp.Probe):
+class LostByModel(lp.analysis.Probe):
     """`z(0)ᵀP_null g(t)/‖P_null z(0)‖²`, the same by Theorem 3.
 
     `g' = (2λη/(mb)) ℓ ‖θ‖^e tr(P_⊥XᵀX) θ`, in the time of the steps with `e = 3λ − 2`; λ − 2 is
@@ -56,7 +61,7 @@ class LostByModel(lp.Probe):
 
     @property
     def integrates(self) -> bool:
-        """Yes."""
+        """Yes: it is an integral along the run."""
         return True
 
     @property
@@ -65,20 +70,27 @@ class LostByModel(lp.Probe):
         return True
 
     def integrand(self, problem: lp.Problem, coef: Any) -> Any:
-        """That of q."""
-        return lp.NoiseTerm(self.exponent).integrand(problem, coef)
+        """The integrand of q, in coefficients."""
+        return lp.analysis.NoiseTerm(self.exponent).integrand(problem, coef)
 
     def value(
-        self, problem: lp.Problem, optimiser: lp.Optimiser, start: Any, coef: Any, integral: Any
+        self,
+        problem: lp.Problem,
+        optimiser: lp.extend.Optimiser,
+        start: Any,
+        coef: Any,
+        integral: Any,
     ) -> Any:
         """The part of g that takes away from the start."""
         kept = self.null @ _mirrored(problem, start)
-        g_by_noise = lp.NoiseTerm(self.exponent).value(problem, optimiser, start, kept, integral)
+        g_by_noise = lp.analysis.NoiseTerm(self.exponent).value(
+            problem, optimiser, start, kept, integral
+        )
         return g_by_noise / (kept @ kept)
 
 
 @dataclass(frozen=True, eq=False)
-class LostByBalance(lp.Probe):
+class LostByBalance(lp.analysis.Probe):
     """`(λ/2) δ(t)/‖θ(t)‖^{2/(2L−1)}`, the same to first order in η, from the loss of balance.
 
     `δ' = 4ηξ² M`, M the mean over batches of `‖P_⊥h‖²`, h the mean of `r_j x_j` over the batch:
@@ -91,7 +103,7 @@ class LostByBalance(lp.Probe):
 
     @property
     def integrates(self) -> bool:
-        """Yes."""
+        """Yes: it is an integral along the run."""
         return True
 
     @property
@@ -111,7 +123,12 @@ class LostByBalance(lp.Probe):
         return 4 * square ** (1 - 1 / problem.network.degree) * moment * X.sum(axis=0)
 
     def value(
-        self, problem: lp.Problem, optimiser: lp.Optimiser, start: Any, coef: Any, integral: Any
+        self,
+        problem: lp.Problem,
+        optimiser: lp.extend.Optimiser,
+        start: Any,
+        coef: Any,
+        integral: Any,
     ) -> Any:
         """From the number that multiplies Xᵀ1."""
         axis = jnp.asarray(problem.regression.X).sum(axis=0)
@@ -121,27 +138,32 @@ class LostByBalance(lp.Probe):
 
 
 @dataclass(frozen=True, eq=False)
-class Alignment(lp.Probe):
+class Alignment(lp.analysis.Probe):
     """The cosine of the angle between θ(0) and α, the integral of Theorem 3 (Figure 4b)."""
 
     name: str = "alignment"
 
     @property
     def integrates(self) -> bool:
-        """Yes."""
+        """Yes: it is an integral along the run."""
         return True
 
     @property
     def rotates(self) -> bool:
-        """Yes."""
+        """Yes: norms and traces do not depend on the basis."""
         return True
 
     def integrand(self, problem: lp.Problem, coef: Any) -> Any:
-        """That of q."""
-        return lp.NoiseTerm().integrand(problem, coef)
+        """The integrand of q, in coefficients."""
+        return lp.analysis.NoiseTerm().integrand(problem, coef)
 
     def value(
-        self, problem: lp.Problem, optimiser: lp.Optimiser, start: Any, coef: Any, integral: Any
+        self,
+        problem: lp.Problem,
+        optimiser: lp.extend.Optimiser,
+        start: Any,
+        coef: Any,
+        integral: Any,
     ) -> Any:
         """1 before the first step."""
         size = jnp.sqrt((integral @ integral) * (start @ start))

@@ -8,7 +8,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 import limitpoint as lp
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.papers.experiment import Experiment, register
 from limitpoint.papers.lyu2023 import setting
 from limitpoint.papers.lyu2023.along import steps_shown
@@ -79,7 +79,10 @@ class Proposition1(Experiment):
         return xr.concat(found, dim="optimiser").assign_coords(optimiser=list(rules))
 
     def _record(
-        self, dense: lp.Trajectory, twin: lp.Trajectory, other: lp.Trajectory
+        self,
+        dense: lp.results.Trajectory,
+        twin: lp.results.Trajectory,
+        other: lp.results.Trajectory,
     ) -> xr.Dataset:
         assert dense.layers is not None
         assert other.layers is not None

@@ -8,7 +8,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 import limitpoint as lp
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.papers.experiment import Experiment, register
 from limitpoint.papers.measured import Check
 from limitpoint.plot.style import COLOURS, new_figure

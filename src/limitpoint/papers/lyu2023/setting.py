@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 import limitpoint as lp
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 
 __all__ = [
     "DISTANCES",
@@ -111,7 +111,7 @@ def sweep(
     batch_size: int,
     steps: int,
     record: Sequence[int] = (),
-    probes: Iterable[lp.Probe] | None = None,
+    probes: Iterable[lp.analysis.Probe] | None = None,
 ) -> xr.Dataset:
     """Runs of GD and SGD from every norm: the record of `train_many`, at the steps asked for.
 
@@ -188,7 +188,7 @@ def by_law(problem: lp.Problem, runs: xr.Dataset) -> Float:
     for i, scale in enumerate(runs["scale"].values):
         here = _at(problem, float(scale))
         for j, k in np.ndindex(outers.shape[0], outers.shape[2]):
-            found[j, i, k] = lp.predict(here, outer=outers[j, i, k]).coef
+            found[j, i, k] = lp.analysis.limit_given_outer(here, outer=outers[j, i, k]).coef
     return found
 
 

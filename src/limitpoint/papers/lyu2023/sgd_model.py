@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import shown
-from limitpoint.dynamics.sde import Diffusion
+from limitpoint.dynamics.diffusion import Diffusion
 from limitpoint.dynamics.training.optimisers import SGD
 from limitpoint.errors import InitError, LimitpointError, NetworkError
+from limitpoint.foundation.arrays import shown
 from limitpoint.networks import BALANCE_TOLERANCE, RankOne
 from limitpoint.problem import Problem, as_problem
 
@@ -91,7 +91,7 @@ class SGDModel(Diffusion):
 
     @property
     def depth(self) -> int:
-        """L."""
+        """The number L of layers."""
         return (self.problem.network.degree + 1) // 2
 
     @property
