@@ -13,6 +13,7 @@ from limitpoint.cli import commands, experiment_commands, plane_command
 from limitpoint.cli.commands import app
 from limitpoint.cli.output import BAD_INPUT
 from limitpoint.errors import LimitpointError
+from limitpoint.extend import load_extensions
 
 __all__ = ["app", "main"]
 
@@ -25,6 +26,7 @@ USAGE_ERROR: Any = typer.BadParameter.__base__
 def main() -> None:
     """Run the command, turning bad input into one line and exit status 2."""
     try:
+        load_extensions()
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except LimitpointError as error:
         message = str(error)

@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from limitpoint import examples, plot
 from limitpoint.cli.output import Json, Plot, conclude, console, save, show
-from limitpoint.cli.problem_options import Margin, numbers, on_a_problem, space_of
+from limitpoint.cli.problem_options import Margin, check_margin, numbers, on_a_problem
 from limitpoint.dynamics import (
     GD,
     SGD,
@@ -20,6 +20,8 @@ from limitpoint.dynamics import (
     Spectrum,
     flow,
     limit_direction,
+    made_optimiser,
+    made_probe,
     spectrum,
     train,
     train_many,
@@ -28,7 +30,6 @@ from limitpoint.errors import LimitpointError, NoTheoremApplies
 from limitpoint.init import Init
 from limitpoint.networks import Diagonal, activation_times
 from limitpoint.problem import Problem
-from limitpoint.tasks import Classification
 from limitpoint.theory import (
     convergence_bound,
     explain,
@@ -69,6 +70,17 @@ BatchSize = Annotated[
 ]
 Shuffle = Annotated[
     bool, typer.Option("--shuffle", help="Batches without replacement, reshuffled every epoch.")
+]
+OptimiserName = Annotated[
+    str | None, typer.Option("--optimiser", help="An optimiser by its name: gd, sgd, or your own.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="A setting of --optimiser, like batch_size=2; may be repeated."),
+]
+ProbeNames = Annotated[
+    list[str] | None,
+    typer.Option("--probe", help="Record this too: start-term, noise-term, or your own."),
 ]
 NoiseSize = Annotated[
     float | None, typer.Option(help="Add noise of this size to the labels at every step.")
@@ -127,13 +139,9 @@ def flow_command(
         _check_bound(problem, plot_)
     if margin is not None and t_end is not None:
         raise LimitpointError("--margin and --t-end do not go together: each is an end")
-    if parameters and isinstance(problem.task, Classification):
-        raise LimitpointError(
-            "--parameters is for a regression: the flow of a classification is always integrated "
-            "in parameter space, in normalised time"
-        )
-    space = ParameterSpace() if parameters else space_of(problem, margin)
-    trajectory = flow(problem, t_end=t_end, space=space)
+    check_margin(problem, margin)
+    space = ParameterSpace() if parameters else None
+    trajectory = flow(problem, t_end=t_end, margin=margin, space=space)
     show(trajectory, json_)
     curve = convergence_bound(problem, trajectory.times) if bound else None
     save(plot_, lambda: plot.plot_trajectory(trajectory, bound=curve))
@@ -171,13 +179,19 @@ def train_command(
     shuffle: Shuffle = False,
     label_noise: NoiseSize = None,
     batch_seed: BatchSeed = 0,
+    optimiser: OptimiserName = None,
+    settings: Settings = None,
     steps: Steps = 20_000,
     json_: Json = False,
     plot_: Plot = None,
 ) -> None:
-    """Train the parameters by gradient descent, SGD (--batch-size) or with --label-noise."""
-    optimiser = _optimiser(learning_rate, batch_size, shuffle, batch_seed, label_noise)
-    trajectory = train(problem, optimiser, steps)
+    """Train by gradient descent, SGD (--batch-size), with --label-noise or a named --optimiser."""
+    rule = (
+        _optimiser(learning_rate, batch_size, shuffle, batch_seed, label_noise)
+        if optimiser is None and not settings
+        else _named_optimiser(optimiser, learning_rate, settings)
+    )
+    trajectory = train(problem, rule, steps)
     show(trajectory, json_)
     save(plot_, lambda: plot.plot_trajectory(trajectory))
 
@@ -229,6 +243,25 @@ def _optimiser(
     return GD(learning_rate)
 
 
+def _named_optimiser(
+    name: str | None, learning_rate: float, settings: list[str] | None
+) -> Optimiser:
+    """An optimiser of the registry, with its settings as NAME=NUMBER."""
+    if name is None:
+        raise LimitpointError("--set belongs to --optimiser: add it")
+    given: dict[str, Any] = {"learning_rate": learning_rate}
+    for setting in settings or ():
+        key, sign, value = setting.partition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            sign = ""
+        if not sign:
+            raise LimitpointError(f"--set must be like batch_size=2; it is {setting!r}")
+        given[key] = int(number) if number.is_integer() and "." not in value else number
+    return made_optimiser(name.replace("-", "_"), **given)
+
+
 @app.command("sweep")
 @on_a_problem()
 def sweep_command(
@@ -238,6 +271,7 @@ def sweep_command(
     shuffle: Shuffle = False,
     scales: ScaleList = None,
     seeds: Seeds = 10,
+    probes: ProbeNames = None,
     steps: Steps = 20_000,
     json_: Json = False,
     plot_: Plot = None,
@@ -251,6 +285,7 @@ def sweep_command(
         steps,
         scales=None if scales is None else numbers(scales, "scales"),
         seeds=range(seeds),
+        probes=[made_probe(name.replace("-", "_")) for name in probes or ()] or None,
     )
     show(found, json_)
     save(plot_, lambda: plot.plot_sweep(found))

@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from rich.console import Group
 
 from limitpoint import examples
-from limitpoint.arrays import Float, as_whole_number
 from limitpoint.cli.commands import app
 from limitpoint.cli.output import Json, Plot, save, show
 from limitpoint.cli.problem_options import (
@@ -20,12 +19,13 @@ from limitpoint.cli.problem_options import (
     Margin,
     XFile,
     YFile,
+    check_margin,
     read_options,
-    space_of,
 )
-from limitpoint.display import number, table
 from limitpoint.dynamics import Trajectory, flow
 from limitpoint.errors import LimitpointError, NoTheoremApplies
+from limitpoint.foundation.arrays import Float, as_whole_number
+from limitpoint.foundation.display import number, table
 from limitpoint.init import Init
 from limitpoint.networks import Convolutional, Diagonal, FullyConnected, Network
 from limitpoint.papers.plane_figure import plot_plane
@@ -145,9 +145,8 @@ def follow(
         for direction in directions:
             init = Init(examples.yun_layers(direction)[name], scale)
             problem = Problem(network, init, task)
-            runs.append(
-                PlaneRun(name, flow(problem, space=space_of(problem, margin)), _limit(problem))
-            )
+            check_margin(problem, margin)
+            runs.append(PlaneRun(name, flow(problem, margin=margin), _limit(problem)))
     return Plane(task, scale, tuple(runs))
 
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from limitpoint.dynamics import NormalisedTime
 from limitpoint.errors import LimitpointError
 from limitpoint.init import Init
 from limitpoint.io import (
@@ -24,7 +23,7 @@ from limitpoint.networks import Network
 from limitpoint.problem import Problem
 from limitpoint.tasks import Classification, Task
 
-__all__ = ["Command", "flag", "numbers", "on_a_problem", "read_options", "space_of"]
+__all__ = ["Command", "check_margin", "flag", "numbers", "on_a_problem", "read_options"]
 
 Command = Callable[..., None]
 
@@ -243,13 +242,10 @@ def read_options(options: dict[str, Any]) -> Task:
     return read_task(table)
 
 
-def space_of(problem: Problem, margin: float | None) -> NormalisedTime | None:
-    """Where the flow stops that is to reach this margin."""
-    if margin is None:
-        return None
-    if not isinstance(problem.task, Classification):
+def check_margin(problem: Problem, margin: float | None) -> None:
+    """Refuse a margin of what has none."""
+    if margin is not None and not isinstance(problem.task, Classification):
         raise LimitpointError("--margin is for a classification: add --classify")
-    return NormalisedTime(margin=margin)
 
 
 def _network(options: dict[str, Any], task: Task) -> Network:
@@ -258,7 +254,8 @@ def _network(options: dict[str, Any], task: Task) -> Network:
     kind = full_name(name)
     if kind not in NETWORKS:
         raise LimitpointError(
-            f"--network must be one of {KNOWN_NETWORKS} (in short {SHORT_NAMES}); it is {name}"
+            f"--network must be one of {', '.join(NETWORKS).replace('_', '-')} (in short "
+            f"{SHORT_NAMES}); it is {name}"
         )
     settings: dict[str, Any] = {
         entry: options[entry] for entry in ("depth", "width") if entry in options

@@ -30,9 +30,16 @@ needs `shape`, "perturbed" needs `imbalance`, "orthogonal" takes `perturbation`;
 The registries of kinds are also those of the command line.
 """
 
+from limitpoint.foundation.saving import load, save
 from limitpoint.io.data_files import read_array
 from limitpoint.io.init_tables import INITS, InitKind
-from limitpoint.io.network_tables import ALIASES, NETWORKS, full_name, make_network
+from limitpoint.io.network_tables import (
+    ALIASES,
+    NETWORKS,
+    full_name,
+    make_network,
+    register_network,
+)
 from limitpoint.io.problem_files import TABLES, load_problem, save_problem
 from limitpoint.io.task_tables import TASKS, read_task
 
@@ -44,9 +51,12 @@ __all__ = [
     "TASKS",
     "InitKind",
     "full_name",
+    "load",
     "load_problem",
     "make_network",
     "read_array",
     "read_task",
+    "register_network",
+    "save",
     "save_problem",
 ]

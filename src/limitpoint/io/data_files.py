@@ -7,8 +7,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from limitpoint.arrays import Float, as_float_array, as_kind, as_path
 from limitpoint.errors import ProblemFileError
+from limitpoint.foundation.arrays import Float, as_float_array, as_kind, as_path
 
 __all__ = ["read_array"]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from limitpoint.arrays import Float
 from limitpoint.errors import ProblemFileError
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.io.data_files import read_array
 from limitpoint.io.words import one_of

@@ -1,13 +1,14 @@
 """The kinds of networks, read from tables and written to them."""
 
 from collections.abc import Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import as_depth, as_kind, as_whole_number, shown
 from limitpoint.errors import NetworkError, ProblemFileError
+from limitpoint.foundation.arrays import as_depth, as_kind, as_whole_number, shown
+from limitpoint.foundation.registry import add, as_maker
 from limitpoint.io.words import one_of
 from limitpoint.networks import (
     Convolutional,
@@ -24,7 +25,16 @@ from limitpoint.networks import (
 )
 from limitpoint.tasks import Task, as_task
 
-__all__ = ["ALIASES", "NETWORKS", "full_name", "make_network", "network_table", "read_network"]
+__all__ = [
+    "ALIASES",
+    "NETWORKS",
+    "full_name",
+    "make_network",
+    "network_entries",
+    "network_table",
+    "read_network",
+    "register_network",
+]
 
 # Networks that a name and a few numbers determine, by that name.
 NETWORKS: dict[str, type[Network]] = {
@@ -39,11 +49,30 @@ NETWORKS: dict[str, type[Network]] = {
     "convolutional": Convolutional,
     "matrix_product": MatrixProduct,
 }
+OUR_OWN = frozenset(NETWORKS)
 # Short names.
 ALIASES = {"conv": "convolutional", "fc": "fully_connected", "matrix": "matrix_product"}
 # Filters as long as the data, in a word, and how many of them there are if no depth is given.
 FULL_LENGTH = "full"
 DEFAULT_DEPTH = 2
+
+
+def register_network(name: str, network: type[Network]) -> type[Network]:
+    """Let problem files and the command line know a network by this name.
+
+    Parameters
+    ----------
+    name
+        Lower-case letters, digits and underscores; on the command line hyphens do as well.
+    network
+        A frozen data class whose fields are the numbers, or lists of numbers, that make one.
+    """
+    as_maker(name, network, Network, "network")
+    if not is_dataclass(network):
+        raise NetworkError(
+            f"the network {name} must be a data class: its fields are what problem files hold"
+        )
+    return add(NETWORKS, name, network, "network")
 
 
 def full_name(name: str) -> str:
@@ -68,6 +97,8 @@ def make_network(kind: str, task: Task, **numbers: Any) -> Network:
     for field in fields(make):  # type: ignore[arg-type]  # all of them are data classes
         if field.default is MISSING and field.name not in numbers:
             raise NetworkError(f"a {words} network needs {field.name}")
+    if kind not in OUR_OWN:  # ours take lists as they are
+        numbers = {name: _as_tuple(value) for name, value in numbers.items()}
     return make(**numbers)
 
 
@@ -137,6 +168,16 @@ def _with_all_filters(numbers: dict[str, Any], features: int) -> dict[str, Any]:
 def _numbers_of(network: Any) -> tuple[str, ...]:
     """The names of the numbers that make a network of this class."""
     return tuple(field.name for field in fields(network))
+
+
+def network_entries() -> set[str]:
+    """What tables of all networks may hold, those of others included."""
+    return {name for make in NETWORKS.values() for name in _numbers_of(make)}
+
+
+def _as_tuple(value: Any) -> Any:
+    """A list of TOML as networks hold it."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _plain(network: Network, name: str) -> Any:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import tomli_w
 
-from limitpoint.arrays import as_path
 from limitpoint.errors import LimitpointError, ProblemFileError
+from limitpoint.foundation.arrays import as_path
 from limitpoint.io.init_tables import read_init
-from limitpoint.io.network_tables import network_table, read_network
+from limitpoint.io.network_tables import network_entries, network_table, read_network
 from limitpoint.io.task_tables import read_task, task_arrays, task_table
 from limitpoint.problem import Problem, as_problem
 
@@ -85,11 +85,12 @@ def _problem(content: dict[str, Any], folder: Path) -> Problem:
             raise ProblemFileError(f"unknown table [{table}]; known are {', '.join(TABLES)}")
         if not isinstance(keys, dict):
             raise ProblemFileError(f"{table} must be a table, [{table}]; it is {keys!r}")
-        unknown = set(keys) - TABLES[table]
+        known = TABLES[table] | (network_entries() if table == "network" else set())
+        unknown = set(keys) - known
         if unknown:
             raise ProblemFileError(
                 f"[{table}] has unknown entries {', '.join(sorted(unknown))}; "
-                f"known are {', '.join(sorted(TABLES[table]))}"
+                f"known are {', '.join(sorted(known))}"
             )
     for table in TABLES:
         if table not in content:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from limitpoint.arrays import Float, as_kind
 from limitpoint.errors import ProblemFileError
+from limitpoint.foundation.arrays import Float, as_kind
 from limitpoint.io.data_files import read_array
 from limitpoint.io.words import one_of
 from limitpoint.tasks import Classification, MatrixSensing, Regression, Task

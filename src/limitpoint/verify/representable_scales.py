@@ -16,19 +16,20 @@ them. A run at such a scale trains another start. So do layers that are not take
 network that reduces to a diagonal one.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics.flows.separate_parameters import (
     OwnParameters,
     SumsOfPowers,
     own_parameters,
 )
 from limitpoint.errors import LimitpointError
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
-from limitpoint.networks import General
+from limitpoint.networks import General, Network
 from limitpoint.problem import Problem
 from limitpoint.theory import Reduction
 
@@ -74,7 +75,7 @@ class StartErrors:
         """Where the network has a mirror map, or one within."""
         if reduction is not None:
             return cls(reduction.diagonal, is_turned=False)
-        if problem.network.mirror_map(problem.init) is None:
+        if problem.network.mirror_map(problem.init) is None or not _has_own(problem):
             return None
         return cls(problem, is_turned=True)
 
@@ -117,8 +118,7 @@ class StartErrors:
         if isinstance(network, General):
             start = np.linalg.norm(init.direction[0], axis=1)[None]
         else:
-            own = own_parameters(network, init.direction, np.inf)
-            assert own is not None, "every other network with a mirror map"
+            own = _parameters(network, init.direction)
             if isinstance(own, SumsOfPowers) and self.is_turned:
                 return True  # each of them to a relative error of its own
             start = own.start
@@ -154,8 +154,7 @@ class StartErrors:
             return bool(np.where(sizes > 0, sizes, np.inf).min() > KEPT * largest)
         if self.problem.network.degree != 2:
             return True
-        own = own_parameters(self.problem.network, layers, np.inf)
-        assert own is not None, "two layers, or powers"
+        own = _parameters(self.problem.network, layers)
         start = np.abs(own.start)
         grown = np.sqrt(2 * largest) + start.max()
         smallest = float(np.where(start > 0, start, np.inf).min())
@@ -171,8 +170,7 @@ class StartErrors:
             squares = np.where((blocks > 0).any(axis=1), (blocks**2).sum(axis=1), np.inf)
             with np.errstate(divide="ignore"):
                 return _general_times(self.problem) * (error + drifts / squares)
-        own = own_parameters(network, init.direction, np.inf)
-        assert own is not None, "every other network with a mirror map"
+        own = _parameters(network, init.direction)
         wanted = self.problem.regression.fit_size
         with np.errstate(divide="ignore", over="ignore"):
             terms = own.terms() * np.exp(network.degree * init.log_scale)
@@ -196,7 +194,7 @@ class StartErrors:
                 shifts += np.nan_to_num(slope * errors[row], nan=0.0, posinf=np.inf)
         return shifts
 
-    def _mirror_slopes(self, own: OwnParameters, row: int, coef: Float) -> Float:
+    def _mirror_slopes(self, own: "OwnParameters | _Layers", row: int, coef: Float) -> Float:
         """`|∂ξ/∂ log z_row|` at fixed coefficients."""
         xi = []
         for factor in (1.0 - STEP, 1.0 + STEP):
@@ -211,6 +209,34 @@ class StartErrors:
             slopes: Float = np.abs(xi[1] - xi[0]) / (2 * STEP)
         # A coefficient that has ended at a bound, or is no float any more, moves nothing.
         return np.nan_to_num(slopes, nan=0.0, posinf=0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Layers:
+    """The layers of a network that is not one of ours, each with an entry for each coefficient."""
+
+    start: Float
+    coef: Float
+
+    def layers(self, values: Float) -> tuple[Float, ...]:
+        """The layers that these parameters are."""
+        return tuple(values)
+
+    def terms(self) -> Float:
+        """Nothing is known to cancel."""
+        return np.abs(self.coef)
+
+
+def _has_own(problem: Problem) -> bool:
+    """Whether each parameter is known to belong to one coefficient."""
+    shapes = {layer.shape for layer in problem.init.direction}
+    return isinstance(problem.network, General) or shapes == {(problem.task.n_features,)}
+
+
+def _parameters(network: Network, layers: Sequence[Float]) -> OwnParameters | _Layers:
+    """Each coefficient's own parameters, (k, n)."""
+    own = own_parameters(network, layers, np.inf)
+    return _Layers(np.stack(layers), network.coef(layers)) if own is None else own
 
 
 def _general_times(problem: Problem) -> Float:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.mirror import MirrorMap
 from limitpoint.theory.certificates.constraint import Constraint
 from limitpoint.theory.solvers.mirror.extrapolation import extrapolate
@@ -38,7 +38,7 @@ RESIDUAL_TOLERANCE = 1e-14
 ROUNDING_UNITS = 8.0
 # Continuation steps need only to stay in the region of quadratic convergence. Their relative
 # residual is relative to the target alone: from starts of very different sizes the largest
-# coefficients may exceed the data by orders of magnitude, and a relative residual relative to them
+# coefficients may exceed the data by orders of magnitude, and a residual relative to them
 # would say nothing.
 CONTINUATION_TOLERANCE = 1e-2
 # A continuation step is taken if the predicted point misses the data by no more than half of what
@@ -54,7 +54,7 @@ COLD_START_LOG_GAP = 3.0
 # full Newton step takes an exponential to 1/e = 0.37 of itself.
 FALLING_SLOPE = 0.5
 # A step is accepted if the objective falls by this part of what its slope promises (Armijo), or
-# if the relative residual falls to this part of itself.
+# if the residual falls to this part of itself.
 SUFFICIENT_DECREASE = 1e-4
 SUFFICIENT_RESIDUAL = 0.5
 # Linear solves allowed to a cold start, and again to a continuation. A few tens are usual.
@@ -125,8 +125,10 @@ def _natural_log_scale(mirror: MirrorMap, data: Constraint) -> float:
     The slope at the start grows as s^{2(L−1)} and coefficients as s^L, so a slope σ at scale 1
     stands for coefficients of size σ^{L/(2L−2)}. The largest in the rows counts: coefficients that
     start far above the data would hide these in their rounding, one that starts far below
-    activates.
+    activates. Of degree 1 the map is linear at every scale: its own is as good as any.
     """
+    if mirror.degree == 1:
+        return mirror.log_scale
     size = float(np.abs(data.target @ data.rows).max(initial=0.0))
     slopes = mirror.at_log_scale(0.0).slopes(np.zeros(data.rows.shape[1]))
     degree = mirror.degree
@@ -208,9 +210,9 @@ class _Newton:
         return point, miss
 
     def _search(self, point: "_Point", step: Float) -> "_Point | None":
-        """Backtrack until the dual objective has fallen enough, or the relative residual has.
+        """Backtrack until the dual objective has fallen enough, or the residual has.
 
-        Near the solution the objective's own rounding hides its fall; the relative residual still
+        Near the solution the objective's own rounding hides its fall; the residual still
         shows it.
         """
         descent = float(point.primal_residual @ step)
