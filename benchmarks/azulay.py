@@ -31,7 +31,7 @@ def task() -> lp.Regression:
     return lp.Regression(X, X @ truth)
 
 
-def grid() -> list[lp.LimitPath]:
+def grid() -> list[lp.results.LimitPath]:
     """Every point: a path along the scales for each shape."""
     data, network = task(), lp.Paired()
     return [

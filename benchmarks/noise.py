@@ -33,7 +33,9 @@ def many_paths() -> Row:
     """
     process = NoiseProcess(2)
     records = 30
-    seconds, paths = best_of(1, lambda: lp.simulate(process, T_END, paths=PATHS, records=records))
+    seconds, paths = best_of(
+        1, lambda: lp.sde.simulate(process, T_END, paths=PATHS, records=records)
+    )
     _within_limit("simulating the paths", seconds)
     peer_seconds, peer = best_of(1, lambda: numpy_paths(process, records))
     return Row(

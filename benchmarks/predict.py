@@ -117,7 +117,7 @@ def against_gradient_descent() -> Row:
     seconds, limit = best_of(20, lambda: lp.predict(problem))
     optimiser = lp.GD(learning_rate=LEARNING_RATE)
 
-    def distance(run: lp.Trajectory) -> np.ndarray:
+    def distance(run: lp.results.Trajectory) -> np.ndarray:
         return np.linalg.norm(run.coefs - limit.coef, axis=1) / np.linalg.norm(limit.coef)
 
     schedule = np.arange(0, MOST_STEPS + 1, 20_000)

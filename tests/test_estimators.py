@@ -126,14 +126,14 @@ def test_cross_validation_errors_are_those_of_each_fold():
     folds = KFold(4)
     model = SaddlePathRegressorCV(cv=folds, max_n_saddles=10).fit(X, y)
     for fold, (fitted, left_out) in enumerate(folds.split(X)):
-        times = SaddlePathRegressor(10).fit(X[fitted], y[fitted]).path_.times * len(fitted)
+        times = SaddlePathRegressor(10).fit(X[fitted], y[fitted]).path_.path_times * len(fitted)
         for row in range(0, len(model.times_), 5):
             count = int((times <= model.times_[row]).sum()) - 1
             alone = SaddlePathRegressor(count).fit(X[fitted], y[fitted])
             error = np.mean((alone.predict(X[left_out]) - y[left_out]) ** 2)
             assert model.mse_path_[row, fold] == pytest.approx(error, rel=1e-9)
     chosen = model.times_[np.argmin(model.mse_path_.mean(axis=1))]
-    times = SaddlePathRegressor(10).fit(X, y).path_.times * len(y)
+    times = SaddlePathRegressor(10).fit(X, y).path_.path_times * len(y)
     assert model.n_saddles_ == int((times <= chosen).sum()) - 1
 
 

@@ -80,7 +80,7 @@ def test_layers_duals_and_steps_of_a_trajectory_are_read_only(results):
 
 
 def test_residuals_of_a_certificate_cannot_be_changed():
-    certificate = lp.Certificate({"feasibility": 1.0})
+    certificate = lp.results.Certificate({"feasibility": 1.0})
     with pytest.raises(TypeError, match="does not support item assignment"):
         certificate.residuals["feasibility"] = 0.0
 
@@ -173,20 +173,20 @@ def test_limit_mirror_coordinates_are_in_the_row_space(problem, results):
 
 
 def test_certificate_passes_at_its_tolerance_and_not_above():
-    assert lp.Certificate({"a": 1e-9}).ok
-    assert not lp.Certificate({"a": 1.1e-9}).ok
-    assert lp.Certificate({"a": 1e-3}, tolerance=1e-2).ok
+    assert lp.results.Certificate({"a": 1e-9}).ok
+    assert not lp.results.Certificate({"a": 1.1e-9}).ok
+    assert lp.results.Certificate({"a": 1e-3}, tolerance=1e-2).ok
 
 
 def test_certificate_with_a_residual_that_is_no_number_fails():
-    certificate = lp.Certificate({"a": 0.0, "b": math.nan})
+    certificate = lp.results.Certificate({"a": 0.0, "b": math.nan})
     assert not certificate.ok
     assert certificate.worst == math.inf
     assert "NO" in repr(certificate)
 
 
 def test_certificate_prints_and_converts():
-    certificate = lp.Certificate({"feasibility": 1e-12, "stationarity": 1e-3})
+    certificate = lp.results.Certificate({"feasibility": 1e-12, "stationarity": 1e-3})
     assert certificate.worst == 1e-3
     assert certificate.to_dict() == {
         "ok": False,
@@ -295,7 +295,7 @@ def test_verdict_as_a_dict(verdict):
     ("measured", "passed"), [(0.5, True), (1.0, True), (1.5, False), (math.nan, False)]
 )
 def test_a_check_passes_up_to_its_tolerance(measured, passed):
-    check = lp.Check("name", measured, 1.0, "reason")
+    check = lp.results.Check("name", measured, 1.0, "reason")
     assert check.passed is passed
     assert check.to_dict() == {
         "name": "name",
@@ -308,7 +308,9 @@ def test_a_check_passes_up_to_its_tolerance(measured, passed):
 
 
 def test_a_verdict_that_failed_says_so(verdict):
-    broken = dataclasses.replace(verdict, checks=(lp.Check("doubtful", 2.0, 1.0, "a reason"),))
+    broken = dataclasses.replace(
+        verdict, checks=(lp.results.Check("doubtful", 2.0, 1.0, "a reason"),)
+    )
     assert not broken.passed
     assert "FAILED" in repr(broken)
     assert "FAIL" in repr(broken)
@@ -327,19 +329,19 @@ def test_a_verdict_prints_its_notes(problem):
 def test_explanation_lists_every_theorem(results):
     explanation = results["explanation"]
     text = repr(explanation)
-    for theorem in lp.theorems():
+    for theorem in lp.atlas.theorems():
         assert theorem.id in text
     assert "FAILS" in text
     assert "…" not in text
     # Words are not broken: the network is named once in the title and once for each theorem that
     # is about this kind of task.
-    about = [theorem for theorem in lp.theorems() if theorem.task is lp.Regression]
+    about = [theorem for theorem in lp.atlas.theorems() if theorem.task is lp.Regression]
     assert text.count("Diagonal(depth=2)") == 1 + len(about)
 
 
 def test_explanation_as_a_dict(results):
     found = results["explanation"].to_dict()
-    assert set(found) == {theorem.id for theorem in lp.theorems()}
+    assert set(found) == {theorem.id for theorem in lp.atlas.theorems()}
     assert found["labarriere2024.theorem1"]["applies"] is True
     assert found["yun2021.corollary5"]["applies"] is False
     failing = [c for c in found["yun2021.corollary5"]["conditions"] if not c["holds"]]
@@ -354,7 +356,7 @@ def test_explanation_puts_the_strongest_first(results):
 
 
 def test_theorems_print_their_source():
-    for theorem in lp.theorems():
+    for theorem in lp.atlas.theorems():
         assert repr(theorem) == f"Theorem({theorem.id}: {theorem.citation})"
         assert theorem.statement.endswith(".")
         assert (theorem.limit is None) == (theorem.concludes != "limit")
@@ -365,7 +367,7 @@ def test_theorems_print_their_source():
 
 @pytest.fixture(scope="module")
 def path(problem):
-    return lp.saddles(problem)
+    return lp.analysis.saddles(problem)
 
 
 def test_saddle_path_prints_its_steps_objective_status_and_certificate(path):
@@ -413,7 +415,7 @@ def test_saddle_path_as_a_dict(path):
     found = path.to_dict()
     assert found["status"] == "CONVERGED"
     assert found["message"] == str(path.status)
-    assert found["times"] == path.times.tolist()
+    assert found["path_times"] == path.path_times.tolist()
     assert found["losses"] == path.losses.tolist()
     assert found["entered"] == [[0], [2], [3]]
     assert found["left"] == [[], [0], []]
@@ -434,7 +436,7 @@ def test_saddle_path_as_a_dataset(path):
     np.testing.assert_array_equal(data["mirror"], path.mirrors)
     np.testing.assert_array_equal(data["dual"], path.duals)
     np.testing.assert_array_equal(data["loss"], path.losses)
-    np.testing.assert_array_equal(data["time"], path.times)
+    np.testing.assert_array_equal(data["path_time"], path.path_times)
     np.testing.assert_array_equal(data["degenerate"], path.degenerate)
     assert data["saddle"].values.tolist() == [0, 1, 2, 3]
     assert data.attrs["status"] == "CONVERGED"
@@ -444,27 +446,27 @@ def test_saddle_path_as_a_dataset(path):
 
 
 def test_changing_the_dataset_leaves_the_saddle_path_alone(path):
-    before = path.losses.copy(), path.times.copy()
+    before = path.losses.copy(), path.path_times.copy()
     data = path.to_xarray()
     data["loss"] = data["loss"] * 0
-    data["time"] = data["time"] * 0
+    data["path_time"] = data["path_time"] * 0
     np.testing.assert_array_equal(path.losses, before[0])
-    np.testing.assert_array_equal(path.times, before[1])
+    np.testing.assert_array_equal(path.path_times, before[1])
 
 
 def test_saddle_path_attributes_cannot_be_replaced(path):
     with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign"):
-        path.times = None
+        path.path_times = None
 
 
-@pytest.mark.parametrize("name", ["coef", "coefs", "duals", "losses", "mirrors", "times"])
+@pytest.mark.parametrize("name", ["coef", "coefs", "duals", "losses", "mirrors", "path_times"])
 def test_arrays_of_a_saddle_path_are_read_only(path, name):
     assert not getattr(path, name).flags.writeable
 
 
 def test_a_saddle_path_survives_pickling(path):
     again = pickle.loads(pickle.dumps(path))
-    for name in ("coefs", "duals", "losses", "mirrors", "times", "degenerate"):
+    for name in ("coefs", "duals", "losses", "mirrors", "path_times", "degenerate"):
         np.testing.assert_array_equal(getattr(again, name), getattr(path, name))
     assert (again.status, again.entered, again.left) == (path.status, path.entered, path.left)
     assert again.time_unit == path.time_unit
@@ -503,4 +505,4 @@ def test_every_result_becomes_a_dataset():
     shares = residuals["residual"] / residuals["allowed"]
     assert 1e-9 * float(shares.max()) == pytest.approx(verdict.limit.certificate.worst, rel=1e-12)
     conditions = lp.explain(problem).to_xarray()
-    assert set(conditions["theorem"].values) == {theorem.id for theorem in lp.theorems()}
+    assert set(conditions["theorem"].values) == {theorem.id for theorem in lp.atlas.theorems()}

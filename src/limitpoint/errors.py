@@ -14,6 +14,7 @@ __all__ = [
     "NoTheoremApplies",
     "NotSeparable",
     "ProblemFileError",
+    "ResultFileError",
     "ScaleNotRepresentable",
 ]
 
@@ -57,6 +58,10 @@ class ScaleNotRepresentable(InitError):
 
 class ProblemFileError(LimitpointError):
     """A problem file, or a data file it points at, cannot be read as a problem."""
+
+
+class ResultFileError(LimitpointError):
+    """A file is not one that a result was saved to, or it is damaged."""
 
 
 class NoTheoremApplies(LimitpointError):

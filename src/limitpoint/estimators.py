@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from limitpoint.arrays import Float, as_truth, as_whole_number, check_masks
 from limitpoint.errors import DataError, InitError
+from limitpoint.foundation.arrays import Float, as_truth, as_whole_number, check_masks
 from limitpoint.init import Init
 from limitpoint.init.init_checks import both_scales
 from limitpoint.networks import Diagonal, Network, as_network
@@ -183,7 +183,9 @@ class SaddlePathRegressorCV(_LinearRegressor):
         )
         best = float(self.times_[int(np.argmin(self.mse_path_.mean(axis=1)))])
         path, X_mean, y_mean = self._path(matrix, targets)
-        self.n_saddles_ = int(np.searchsorted(path.times * len(targets), best, side="right")) - 1
+        self.n_saddles_ = (
+            int(np.searchsorted(path.path_times * len(targets), best, side="right")) - 1
+        )
         self.path_, _, _ = self._path(matrix, targets, self.n_saddles_)
         self.n_iter_ = self.path_.n_saddles
         self._set_coef(self.path_.coef, X_mean, y_mean)
@@ -215,7 +217,7 @@ class SaddlePathRegressorCV(_LinearRegressor):
         coefs = path.sparse_coefs
         shift = y_mean - coefs @ X_mean
         misses = (X_left_out @ coefs.T.toarray()) + shift - y_left_out[:, None]
-        return path.times * len(y), np.mean(misses**2, axis=0)
+        return path.path_times * len(y), np.mean(misses**2, axis=0)
 
 
 class ImplicitBiasRegressor(_LinearRegressor):

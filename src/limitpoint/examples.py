@@ -3,8 +3,14 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float, as_float_array, as_seed, as_whole_number, check_numbers
 from limitpoint.errors import DataError
+from limitpoint.foundation.arrays import (
+    Float,
+    as_float_array,
+    as_seed,
+    as_whole_number,
+    check_numbers,
+)
 from limitpoint.tasks import Classification, Regression
 from limitpoint.tasks.task import check_size
 

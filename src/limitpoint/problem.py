@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from limitpoint.arrays import as_kind
 from limitpoint.errors import DataError, InitError, LimitpointError, NetworkError
+from limitpoint.foundation.arrays import as_kind
+from limitpoint.foundation.values import Value
 from limitpoint.init import Init
 from limitpoint.networks import Network
 from limitpoint.tasks import Classification, Regression, Task
@@ -13,7 +14,7 @@ __all__ = ["Problem", "as_problem"]
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Value):
     """A network, its initialisation and its task, checked to fit together.
 
     Examples

@@ -94,8 +94,8 @@ NOT_PROBLEM = (*OBJECTS, None, TASK, NETWORK, lp.Problem)
 NOT_NETWORK = (*OBJECTS, None, TASK, lp.Diagonal)
 NOT_TASK = (*OBJECTS, None, NETWORK, lp.Regression)
 NOT_OPTIMISER = (*OBJECTS, None, 0.1, lp.GD, TASK)
-NOT_RUN = (*OBJECTS, None, lp.Trajectory, problem())
-NOT_LIMIT = (*OBJECTS, lp.Limit, problem())
+NOT_RUN = (*OBJECTS, None, lp.results.Trajectory, problem())
+NOT_LIMIT = (*OBJECTS, lp.results.Limit, problem())
 NOT_PATH = (5, 1j, None, object(), Unshown(), ["x"], b"x", "nul\0nul", np.ones(2))
 SEVERAL_NUMBERS = ("x", b"x", {"a": 1}, object(), Unshown(), [], ["a", 2], [1.5, 2], [True, 2])
 
@@ -129,7 +129,11 @@ def of_depth(network):
     return Entry(network, {}, {"depth": (*COUNT, None, 1, 1023, 10**12)})
 
 
-OPTIONS = {"rtol": TOLERANCE, "residual_tolerance": TOLERANCE, "max_steps": COUNT}
+OPTIONS = {
+    "rtol": without(TOLERANCE, type(None)),
+    "residual_tolerance": TOLERANCE,
+    "max_steps": COUNT,
+}
 GROWTH = (*ARRAY, -1.0, [-1.0, 1.0], np.ones(3), np.ones((1, 2)), np.nan)
 TABLE = {
     # ------------------------------------------------ tasks
@@ -197,17 +201,17 @@ TABLE = {
         },
     ),
     "design": Entry(
-        lp.design,
+        lp.analysis.design,
         {"T": np.eye(2)},
         {"T": (*FINITE_ARRAY, None, np.ones((2, 3))), "depth": (*COUNT, None, 1, 10**9)},
     ),
     "activation_times": Entry(
-        lp.activation_times,
+        lp.analysis.activation_times,
         {"network": NETWORK, "init": problem().init},
         {"network": NOT_NETWORK, "init": (*OBJECTS, None, lp.Init)},
     ),
     "singular_vector_residual": Entry(
-        lp.singular_vector_residual,
+        lp.analysis.singular_vector_residual,
         {"network": NETWORK, "task": CLASSES, "layers": [[0.0, 5.0], [0.0, 5.0]]},
         {
             "network": NOT_NETWORK,
@@ -271,7 +275,12 @@ TABLE = {
     "predict": Entry(
         lp.predict,
         {"problem": problem("rank one")},
-        {"problem": NOT_PROBLEM, "outer": (*FINITE_ARRAY, [1.0, 2.0], 1e300)},
+        {"problem": NOT_PROBLEM},
+    ),
+    "limit_given_outer": Entry(
+        lp.analysis.limit_given_outer,
+        {"problem": problem("rank one"), "outer": 1.0},
+        {"problem": NOT_PROBLEM, "outer": (*FINITE_ARRAY, None, [1.0, 2.0], 1e300)},
     ),
     "predict_path": Entry(
         lp.predict_path,
@@ -279,7 +288,7 @@ TABLE = {
         {"problem": NOT_PROBLEM, "scales": (*ARRAY, None, 1.0, [], [-1.0], [[1.0]])},
     ),
     "explain": Entry(lp.explain, {}, {"problem": NOT_PROBLEM}),
-    "saddles": Entry(lp.saddles, {}, {"problem": NOT_PROBLEM}),
+    "saddles": Entry(lp.analysis.saddles, {}, {"problem": NOT_PROBLEM}),
     "saddle_path": Entry(
         lp.saddle_path,
         {"X": [[1.0, 2.0]], "y": [1.0]},
@@ -295,7 +304,7 @@ TABLE = {
         },
     ),
     "stationarity": Entry(
-        lp.stationarity,
+        lp.analysis.stationarity,
         {"problem": problem("classes"), "direction": [0.0, 1.0]},
         {
             "problem": NOT_PROBLEM,
@@ -305,30 +314,34 @@ TABLE = {
         },
     ),
     "convergence_bound": Entry(
-        lp.convergence_bound,
+        lp.atlas.convergence_bound,
         {"problem": problem(), "times": [0.0, 1.0]},
         {"problem": NOT_PROBLEM, "times": (*ARRAY, None, -1.0, [-1.0, 2.0])},
     ),
     "exact_spectrum": Entry(
-        lp.exact_spectrum,
+        lp.spectral.exact_spectrum,
         {"problem": problem("two layers"), "times": [0.0, 1.0]},
         {"problem": NOT_PROBLEM, "times": (*FINITE_ARRAY, None, 1.0, [-1.0])},
     ),
-    "spectral_jumps": Entry(lp.spectral_jumps, {}, {"problem": NOT_PROBLEM}),
+    "spectral_jumps": Entry(lp.spectral.spectral_jumps, {}, {"problem": NOT_PROBLEM}),
+    "register": Entry(lp.atlas.register, {}, {"theorem": (*OBJECTS, None, lp.atlas.Theorem)}),
+    **{
+        f"{room}.register_{kind}": Entry(
+            getattr(where, f"register_{kind}"),
+            {"name": "mine", kind: make},
+            {"name": (*without(OBJECTS, str), None, "", "My own", known), kind: (*OBJECTS, None)},
+        )
+        for room, where, kind, make, known in (
+            ("io", io, "network", lp.Diagonal, "diagonal"),
+            ("extend", lp.extend, "network", lp.Diagonal, "diagonal"),
+            ("extend", lp.extend, "optimiser", lp.GD, "gd"),
+            ("extend", lp.extend, "probe", lp.analysis.StartTerm, "start_term"),
+        )
+    },
     # ------------------------------------------------ dynamics
     "SampleSpace": Entry(lp.SampleSpace, {}, OPTIONS),
     "ParameterSpace": Entry(lp.ParameterSpace, {}, OPTIONS),
     "LogCoordinates": Entry(lp.LogCoordinates, {}, OPTIONS),
-    "NormalisedTime": Entry(
-        lp.NormalisedTime,
-        {},
-        {
-            "margin": (*POSITIVE, None, 1e13),
-            "rtol": TOLERANCE,
-            "max_steps": COUNT,
-            "own_layers": (None, 1, "yes", [True], 0.0),
-        },
-    ),
     "flow": Entry(
         lp.flow,
         {"problem": problem()},
@@ -336,11 +349,12 @@ TABLE = {
             "problem": NOT_PROBLEM,
             "t_end": (*AT_LEAST_0, 5e-324),
             "times": (*FINITE_ARRAY, 1.0, [], [-1.0], [1.0, 1.0], [2.0, 1.0], [5e-324]),
-            "space": (*OBJECTS, lp.SampleSpace, lp.NormalisedTime()),
+            "margin": (*without(POSITIVE, type(None)), 1.0),
+            "space": (*OBJECTS, lp.SampleSpace),
         },
     ),
     "limit_direction": Entry(
-        lp.limit_direction,
+        lp.analysis.limit_direction,
         {"problem": problem("classes")},
         {
             "problem": NOT_PROBLEM,
@@ -374,7 +388,7 @@ TABLE = {
                 *(["a"], [HUGE], [True], range(10**12)),
             ),
             "truth": (*FINITE_ARRAY, 1.0, [1.0], np.ones((2, 2))),
-            "probes": (*OBJECTS, [5], [lp.StartTerm]),
+            "probes": (*OBJECTS, [5], [lp.analysis.StartTerm]),
             "record": (*ARRAY, 0, -1, 1.5, True, [11], 10**12),
         },
     ),
@@ -404,7 +418,7 @@ TABLE = {
         },
     ),
     "LabelNoiseModel": Entry(
-        lp.LabelNoiseModel,
+        lp.sde.LabelNoiseModel,
         {"problem": problem("two layers"), "noise": 0.1},
         {
             "problem": NOT_PROBLEM,
@@ -413,17 +427,17 @@ TABLE = {
         },
     ),
     "LabelNoiseModel.of": Entry(
-        lp.LabelNoiseModel.of,
+        lp.sde.LabelNoiseModel.of,
         {"problem": problem("two layers"), "optimiser": lp.LabelNoise(0.1, 0.1)},
         {"problem": NOT_PROBLEM, "optimiser": (*NOT_OPTIMISER, lp.GD(0.1))},
     ),
     "SGDModel": Entry(
-        lp.SGDModel,
+        lp.sde.SGDModel,
         {"problem": problem("rank one"), "optimiser": lp.SGD(0.1, 1)},
         {"problem": NOT_PROBLEM, "optimiser": (*NOT_OPTIMISER, lp.GD(0.1))},
     ),
     "NoiseProcess": Entry(
-        lp.NoiseProcess,
+        lp.papers.NoiseProcess,
         {"dimension": 2},
         {
             "dimension": (*COUNT, None, 10**9),
@@ -431,14 +445,16 @@ TABLE = {
         },
     ),
     **{
-        f"NoiseProcess.{name}": Entry(getattr(lp.NoiseProcess(2), name), {}, {"time": AT_LEAST_0})
+        f"NoiseProcess.{name}": Entry(
+            getattr(lp.papers.NoiseProcess(2), name), {}, {"time": AT_LEAST_0}
+        )
         for name in (
             *("mean_gram", "mean_squares", "mean_products", "mean_commutators"),
             *("fourth_moments", "mean_square_commutators"),
         )
     },
     "NoiseProcess.standard_errors": Entry(
-        lp.NoiseProcess(2).standard_errors,
+        lp.papers.NoiseProcess(2).standard_errors,
         {"time": 1.0, "paths": 2},
         {"time": (*AT_LEAST_0, None), "paths": (*COUNT, None)},
     ),
@@ -451,13 +467,13 @@ TABLE = {
                 "second": (*without(ARRAY, list), None, 1.0, [1.0], ["a", "b"], [1j, 2.0]),
             },
         )
-        for each in (lp.commutators, lp.commutator_norms, lp.alignments)
+        for each in (lp.papers.commutators, lp.papers.commutator_norms, lp.papers.alignments)
     },
     "simulate": Entry(
-        lp.simulate,
-        {"model": lp.NoiseProcess(2), "t_end": 0.1, "paths": 2},
+        lp.sde.simulate,
+        {"model": lp.papers.NoiseProcess(2), "t_end": 0.1, "paths": 2},
         {
-            "model": (*OBJECTS, None, lp.NoiseProcess),
+            "model": (*OBJECTS, None, lp.papers.NoiseProcess),
             "t_end": (*POSITIVE, None),
             "paths": (*COUNT, None, 10**12),
             "seed": (*SEED, None),
@@ -466,29 +482,31 @@ TABLE = {
         },
     ),
     "Distance": Entry(
-        lp.Distance,
+        lp.analysis.Distance,
         {"to": [1.0]},
         {"to": (*FINITE_ARRAY, None, 1.0), "name": (*WORD, None)},
     ),
-    "StartTerm": Entry(lp.StartTerm, {}, {"name": (*WORD, None)}),
-    "NoiseTerm": Entry(lp.NoiseTerm, {}, {"exponent": NUMBER, "name": (*WORD, None)}),
+    "StartTerm": Entry(lp.analysis.StartTerm, {}, {"name": (*WORD, None)}),
+    "NoiseTerm": Entry(lp.analysis.NoiseTerm, {}, {"exponent": NUMBER, "name": (*WORD, None)}),
     "drift": Entry(
-        lp.drift,
+        lp.analysis.drift,
         {"network": NETWORK, "trajectory": run()},
         {"network": NOT_NETWORK, "trajectory": NOT_RUN},
     ),
     "null_space_drift": Entry(
-        lp.null_space_drift,
+        lp.analysis.null_space_drift,
         {"problem": problem("rank one"), "trajectory": run("rank one")},
         {"problem": NOT_PROBLEM, "trajectory": NOT_RUN},
     ),
-    "spectrum": Entry(lp.spectrum, {}, {"trajectory": NOT_RUN}),
+    "spectrum": Entry(lp.spectral.spectrum, {}, {"trajectory": NOT_RUN}),
     # ------------------------------------------------ methods of tasks and results
     "Classification.margins": Entry(
         CLASSES.margins, {}, {"coef": (*without(ARRAY, list), None, 1.0, [1.0], ["a", "b"])}
     ),
     "JumpProcess.coefs_at": Entry(
-        lp.spectral_jumps(problem("two layers")).coefs_at, {}, {"times": (*FINITE_ARRAY, None)}
+        lp.spectral.spectral_jumps(problem("two layers")).coefs_at,
+        {},
+        {"times": (*FINITE_ARRAY, None)},
     ),
     "SaddlePath.waiting_times": Entry(
         lp.saddle_path([[1.0, 2.0]], [1.0]).waiting_times, {}, {"number": (*WHOLE, None, 2)}
@@ -508,23 +526,27 @@ TABLE = {
         },
     ),
     "plot.plot_limit": Entry(lp.plot.plot_limit, {}, {"limit": (*NOT_LIMIT, None)}),
-    "plot.plot_path": Entry(lp.plot.plot_path, {}, {"path": (*OBJECTS, None, lp.LimitPath)}),
-    "plot.plot_saddles": Entry(lp.plot.plot_saddles, {}, {"path": (*OBJECTS, None, lp.SaddlePath)}),
+    "plot.plot_path": Entry(
+        lp.plot.plot_path, {}, {"path": (*OBJECTS, None, lp.results.LimitPath)}
+    ),
+    "plot.plot_saddles": Entry(
+        lp.plot.plot_saddles, {}, {"path": (*OBJECTS, None, lp.results.SaddlePath)}
+    ),
     "plot.plot_limit_direction": Entry(
         lp.plot.plot_limit_direction,
         {"found": None},
-        {"found": (*OBJECTS, None, lp.LimitDirection)},
+        {"found": (*OBJECTS, None, lp.results.LimitDirection)},
     ),
     "plot.plot_sweep": Entry(
         lp.plot.plot_sweep,
         {"sweep": lp.train_many(problem("rank one"), [lp.GD(0.1)], 10)},
-        {"sweep": (*OBJECTS, None, lp.Sweep), "probe": (*WORD, "speed")},
+        {"sweep": (*OBJECTS, None, lp.results.Sweep), "probe": (*WORD, "speed")},
     ),
     "plot.plot_spectrum": Entry(
         lp.plot.plot_spectrum,
-        {"spectrum": lp.spectrum(run("two layers"))},
+        {"spectrum": lp.spectral.spectrum(run("two layers"))},
         {
-            "spectrum": (*OBJECTS, None, lp.Spectrum),
+            "spectrum": (*OBJECTS, None, lp.results.Spectrum),
             "layer": (*WHOLE, None, 2, "loss"),
             "predicted": (*FINITE_ARRAY, 1.0),
             "jumps": (*FINITE_ARRAY, 1.0),
@@ -547,9 +569,15 @@ TABLE = {
         {"figure": (*OBJECTS, None), "path": (*NOT_PATH, "figure.xyz")},
     ),
     # ------------------------------------------------ files
-    "load_problem": Entry(lp.load_problem, {}, {"path": NOT_PATH}),
+    "io.load": Entry(lp.io.load, {}, {"path": NOT_PATH}),
+    "io.save": Entry(
+        lp.io.save,
+        {"value": problem(), "path": "value.npz"},
+        {"value": (*OBJECTS[:-2], None), "path": NOT_PATH, "overwrite": (None, 1, "yes", [True])},
+    ),
+    "load_problem": Entry(lp.io.load_problem, {}, {"path": NOT_PATH}),
     "save_problem": Entry(
-        lp.save_problem,
+        lp.io.save_problem,
         {"problem": problem(), "path": "problem.toml"},
         {"problem": NOT_PROBLEM, "path": NOT_PATH},
     ),
@@ -613,13 +641,16 @@ ESTIMATORS = {
 # ---------------------------------------------------------------- what has no arguments to check
 
 # Interfaces, which are not made themselves.
-INTERFACES = {"Diffusion", "Optimiser", "Probe", "Task"}
+INTERFACES = {"Diffusion", "Probe"} | {
+    f"extend.{name}" for name in lp.extend.__all__ if isinstance(getattr(lp.extend, name), type)
+}
 # Results, which the library makes: their fields are what it has computed.
 RESULTS = {
     *(
         "Certificate",
         "Check",
         "Condition",
+        "Drift",
         "Explanation",
         "ActivationTimes",
         "JumpProcess",
@@ -645,6 +676,9 @@ LEFT_OUT = {
     "io.make_network": {"numbers"},
     "plot.plot_limit_direction": {"limit"},
 }
+
+
+pytestmark = pytest.mark.usefixtures("as_registered")
 
 
 def cases():
@@ -729,10 +763,11 @@ def test_data_of_estimators(name, argument):
 
 def public():
     """Every public function and class, by its name in the table."""
-    rooms = {"": lp, "plot.": lp.plot, "examples.": lp.examples, "io.": io}
+    named = {"plot.": lp.plot, "examples.": lp.examples, "io.": io, "extend.": lp.extend}
+    others = (lp, lp.results, lp.atlas, lp.analysis, lp.spectral, lp.sde)
     return {
         prefix + name: getattr(room, name)
-        for prefix, room in rooms.items()
+        for prefix, room in [*(("", one) for one in others), *named.items()]
         for name in room.__all__
         if callable(getattr(room, name)) and not isinstance(getattr(room, name), ModuleType)
     }
@@ -763,8 +798,6 @@ def test_settings_are_plain_numbers_whatever_they_were_given_as():
     """A wider float in the hands of an integrator in C corrupts the memory."""
     space = lp.SampleSpace(np.longdouble(1e-10), np.float32(1e-6), np.int64(1000))
     assert [type(value) for value in dataclasses.astuple(space)] == [float, float, int]
-    far = lp.NormalisedTime(np.longdouble(1e3), np.longdouble(1e-9), np.uint8(200))
-    assert [type(value) for value in dataclasses.astuple(far)] == [float, float, int, bool]
     narrow = lp.ParameterSpace(np.longdouble(1e-10))
     for each in (space, narrow):
         np.testing.assert_allclose(lp.flow(problem(), space=each).coef, run_to_end(), rtol=1e-5)
@@ -835,13 +868,13 @@ def test_sizes_that_no_memory_holds_are_refused_before_it_is_asked_for(what):
 @pytest.mark.parametrize("moment", ["mean_gram", "mean_squares", "mean_products", "fourth_moments"])
 @pytest.mark.parametrize("time", [1e3, 1e300])
 def test_times_at_which_moments_overflow(moment, time):
-    process = lp.NoiseProcess(2, ([[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0]))
+    process = lp.papers.NoiseProcess(2, ([[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0]))
     with pytest.raises(LimitpointError, match=r"time must be earlier: .*overflow a float"):
         getattr(process, moment)(time)
 
 
 def test_commutators_of_paths_that_overflow_say_so_in_their_numbers():
-    assert np.isinf(lp.commutators([[1e200, 1.0]], [1e200, 2e200])).any()
+    assert np.isinf(lp.papers.commutators([[1e200, 1.0]], [1e200, 2e200])).any()
 
 
 def test_arguments_swapped():
@@ -850,7 +883,7 @@ def test_arguments_swapped():
     with pytest.raises(LimitpointError, match="problem must be a Problem, like Problem"):
         lp.predict("x")
     with pytest.raises(LimitpointError, match="trajectory must be a Trajectory"):
-        lp.drift(run(), NETWORK)
+        lp.analysis.drift(run(), NETWORK)
 
 
 def test_messages_are_one_short_line():

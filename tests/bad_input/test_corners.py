@@ -84,7 +84,7 @@ def test_a_function_whose_hessian_vanishes(k):
     with pytest.raises(lp.errors.NoTheoremApplies, match="opposite sign"):
         lp.predict(lp.Problem(network, init.at_scale(0.0), task))
     with pytest.raises(lp.errors.NetworkError, match="no activation times"):
-        lp.activation_times(network, init)
+        lp.analysis.activation_times(network, init)
 
 
 @pytest.mark.parametrize(

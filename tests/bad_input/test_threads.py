@@ -49,7 +49,7 @@ CALLS = {
     ),
     "limit": lambda: lp.predict(regression(lp.Diagonal(3))).coef,
     "margins, by cones": lambda: lp.predict(classification(lp.Convolutional((5, 5)))).direction,
-    "saddles": lambda: lp.saddles(regression(lp.Diagonal(2))).coef,
+    "saddles": lambda: lp.analysis.saddles(regression(lp.Diagonal(2))).coef,
 }
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from tests.oracles.exact_margin import solve_exactly
-from tests.oracles.margin_mp import (
+from tests.oracles.exact.exact_margin import solve_exactly
+from tests.oracles.many_digits.margin_mp import (
     fourier_rows,
     is_unique_to_many_digits,
     solve_to_many_digits,

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from tests.oracles.exact_saddles import ExactPath, contribution_error, exact_saddles
+from tests.oracles.exact.exact_saddles import ExactPath, contribution_error, exact_saddles
 
 from limitpoint.theory.solvers.basis_pursuit import SaddlePath, saddle_path
 
@@ -89,7 +89,7 @@ def path_errors(X: np.ndarray, y: np.ndarray, exact: ExactPath, path: SaddlePath
     pairs = zip(exact.coefs, path.coefs, strict=True)
     ratios = [
         abs(float(Fraction(float(found)) / true - 1)) if true else float(found)
-        for found, true in zip(path.times, exact.times, strict=True)
+        for found, true in zip(path.path_times, exact.times, strict=True)
     ]
     return {
         "path error": max(contribution_error(X, y, true, coef) for true, coef in pairs),

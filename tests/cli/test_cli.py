@@ -138,7 +138,7 @@ def test_json_has_no_tokens_that_json_lacks(limitpoint):
 
 def test_predict_is_the_library_s_answer(limitpoint):
     found = strict_json(limitpoint("predict", "problem.toml", "--json")[1])
-    limit = lp.predict(lp.load_problem("problem.toml"))
+    limit = lp.predict(lp.io.load_problem("problem.toml"))
     assert found["coef"] == limit.coef.tolist()
     assert found["theorem"] == limit.theorem.id
     assert found["certificate"]["ok"] is True
@@ -215,7 +215,7 @@ def test_verify_passes_with_training(limitpoint):
 def test_explain_names_every_theorem_and_every_failure(limitpoint):
     status, out, _ = limitpoint("explain", "problem.toml")
     assert status == 0
-    for theorem in lp.theorems():
+    for theorem in lp.atlas.theorems():
         assert theorem.id in out
     assert "FAILS" in out
     assert "last layer zero" in out
@@ -233,14 +233,14 @@ def test_atlas_lists_every_theorem_in_full(limitpoint):
     assert status == 0
     assert err == ""
     flat = "".join(out.split())
-    for theorem in lp.theorems():
+    for theorem in lp.atlas.theorems():
         assert theorem.id in out
         assert "".join(theorem.statement.split()[:5]) in flat
 
 
 def test_atlas_as_json(limitpoint):
     found = strict_json(limitpoint("atlas", "--json")[1])
-    assert [row["id"] for row in found] == [theorem.id for theorem in lp.theorems()]
+    assert [row["id"] for row in found] == [theorem.id for theorem in lp.atlas.theorems()]
     assert all(row["statement"] and row["citation"] and row["concludes"] for row in found)
 
 
@@ -537,7 +537,7 @@ def test_an_interruption_is_no_traceback(limitpoint, monkeypatch, interrupted):
 def test_help_names_every_command(limitpoint):
     status, out, _ = limitpoint("--help")
     assert status == 0
-    for command in (*ON_A_PROBLEM, "sweep", "saddles", "scales", "growth", "atlas", "demo"):
+    for command in (*ON_A_PROBLEM, "sweep", "saddles", "scales", "activation", "atlas", "demo"):
         assert command in out
 
 
@@ -580,7 +580,7 @@ def test_piped_output_is_readable(folder):
     assert "\x1b" not in done.stdout
     lines = [line.rstrip() for line in done.stdout.splitlines()]
     assert max(map(len, lines)) <= PIPED_WIDTH
-    for theorem in lp.theorems():
+    for theorem in lp.atlas.theorems():
         assert theorem.id in done.stdout
 
 
@@ -592,7 +592,7 @@ def test_piped_output_is_not_cut_off(limitpoint, command):
     assert not any(line.rstrip().endswith("…") for line in out.splitlines())
     assert max(len(line.rstrip()) for line in out.splitlines()) <= PIPED_WIDTH
     # A table of nine checks, or statements folded into a column of words, would be far longer.
-    most = 15 * len(lp.theorems()) if command == "atlas" else 60
+    most = 15 * len(lp.atlas.theorems()) if command == "atlas" else 60
     assert len(out.splitlines()) < most
 
 
@@ -611,8 +611,8 @@ def test_saddles_of_a_file_print_a_table(limitpoint):
 
 def test_saddles_of_a_file_are_the_library_s_path(limitpoint):
     found = strict_json(limitpoint("saddles", "problem.toml", "--json")[1])
-    path = lp.saddles(lp.load_problem("problem.toml"))
-    assert found["times"] == path.times.tolist()
+    path = lp.analysis.saddles(lp.io.load_problem("problem.toml"))
+    assert found["path_times"] == path.path_times.tolist()
     assert found["entered"] == [[0], [2], [3]]
     assert found["left"] == [[], [0], []]
     assert found["time_unit"] == path.time_unit
@@ -649,8 +649,10 @@ def test_saddles_of_a_deeper_network(limitpoint):
     )
     assert found["time_unit"] == pytest.approx(1e3, rel=1e-12)
     network, task = lp.Diagonal(3), lp.examples.zhao_eq7()
-    path = lp.saddles(lp.Problem(network, lp.Init.random(network, task, 1e-3, seed=1), task))
-    assert found["times"] == path.times.tolist()
+    path = lp.analysis.saddles(
+        lp.Problem(network, lp.Init.random(network, task, 1e-3, seed=1), task)
+    )
+    assert found["path_times"] == path.path_times.tolist()
     assert found["objective"] == path.objective
 
 
@@ -718,7 +720,7 @@ def test_every_network_by_options_is_the_library_s_answer(limitpoint, name):
 @pytest.mark.parametrize("name", NETWORKS)
 def test_every_network_has_saddles(limitpoint, name):
     found = strict_json(limitpoint("saddles", *options(*NETWORKS[name][0], "--json"))[1])
-    assert found["times"] == lp.saddles(problem_of(name, 0.0)).times.tolist()
+    assert found["path_times"] == lp.analysis.saddles(problem_of(name, 0.0)).path_times.tolist()
     at_zero = limitpoint("predict", *options(*NETWORKS[name][0], "--scale", "0", "--json"))
     assert strict_json(at_zero[1])["certificate"]["ok"] is True
 
@@ -821,21 +823,21 @@ def test_scales_without_a_limit_at_infinity(limitpoint):
 
 
 def test_activation_times_are_printed_with_their_unit(limitpoint):
-    status, out, err = limitpoint("growth", *options("--depth", "3", "--scale", "1e-2"))
+    status, out, err = limitpoint("activation", *options("--depth", "3", "--scale", "1e-2"))
     assert (status, err) == (0, "")
     assert "t⁺" in out
     assert "in units of 100" in out
     assert "The unit is s^-1." in out
-    assert "The unit is log(1/s)." in limitpoint("growth", *options("--network", "paired"))[1]
+    assert "The unit is log(1/s)." in limitpoint("activation", *options("--network", "paired"))[1]
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_activation_times_are_the_library_s(limitpoint, name):
     found = strict_json(
-        limitpoint("growth", *options(*NETWORKS[name][0], "--scale", "1e-2", "--json"))[1]
+        limitpoint("activation", *options(*NETWORKS[name][0], "--scale", "1e-2", "--json"))[1]
     )
     problem = problem_of(name, 1e-2)
-    times = lp.activation_times(problem.network, problem.init)
+    times = lp.analysis.activation_times(problem.network, problem.init)
     assert found["unit"] == times.unit
     for side, values in (("t_plus", times.t_plus), ("t_minus", times.t_minus)):
         # A side that is never reached has an infinite time: null in JSON.
@@ -843,14 +845,16 @@ def test_activation_times_are_the_library_s(limitpoint, name):
 
 
 def test_activation_times_of_a_zero_balanced_start(limitpoint):
-    found = strict_json(limitpoint("growth", *options("--depth", "3", "--zero-last", "--json"))[1])
+    found = strict_json(
+        limitpoint("activation", *options("--depth", "3", "--zero-last", "--json"))[1]
+    )
     np.testing.assert_allclose(found["t_plus"], [np.pi / 2] * 4, rtol=1e-12)
     assert found["unit"] is None  # at scale 0 it is infinite
 
 
 def test_growth_refuses_bad_input(limitpoint):
-    assert_bad_input(limitpoint("growth"), "give a problem file, or both --X and --y")
-    assert_bad_input(limitpoint("growth", "problem.toml", "--scale", "1"), "--scale")
+    assert_bad_input(limitpoint("activation"), "give a problem file, or both --X and --y")
+    assert_bad_input(limitpoint("activation", "problem.toml", "--scale", "1"), "--scale")
 
 
 # ---------------------------------------------------------------- the bound on the loss

@@ -61,15 +61,11 @@ def assert_refused(result, *words):
 
 
 def test_limit_direction(limitpoint):
-    found = as_json(
-        limitpoint("limit_direction", *CLASSES, "--zero-last", "--scale", 0.1, "--json")
-    )
+    found = as_json(limitpoint("direction", *CLASSES, "--zero-last", "--scale", 0.1, "--json"))
     assert found["status"] == "DIRECTION_CONVERGED"
     assert found["log_margin"] >= 1e5
     np.testing.assert_allclose(found["direction"], [0.0, 1.0], rtol=0, atol=1e-8)
-    status, out, err = limitpoint(
-        "limit_direction", *CLASSES, "--log-margin", 100, "--plot", "s.png"
-    )
+    status, out, err = limitpoint("direction", *CLASSES, "--log-margin", 100, "--plot", "s.png")
     assert status == 0, err
     assert "direction" in out
     assert Path("s.png").read_bytes().startswith(PNG)
@@ -79,15 +75,15 @@ def test_limit_direction_of_a_flow_that_comes_to_rest(limitpoint):
     """Coefficients that keep their sign, on data that ask for the other."""
     np.savetxt("other.csv", [-1, 1])
     arguments = ("--X", "X.csv", "--y", "other.csv", "--classify", "--network", "power")
-    status, out, _ = limitpoint("limit_direction", *arguments, "--json", "--plot", "s.png")
+    status, out, _ = limitpoint("direction", *arguments, "--json", "--plot", "s.png")
     assert status == 0
     assert json.loads(out)["uncertainty"] is None
     assert Path("s.png").read_bytes().startswith(PNG)
 
 
 def test_limit_direction_refuses(limitpoint):
-    assert_refused(limitpoint("limit_direction", *DATA), "direction of a classification")
-    assert_refused(limitpoint("limit_direction", *CLASSES, "--log-margin", -1), "log_margin")
+    assert_refused(limitpoint("direction", *DATA), "direction of a classification")
+    assert_refused(limitpoint("direction", *CLASSES, "--log-margin", -1), "log_margin")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +149,7 @@ def test_explain_names_the_task(limitpoint):
 
 def test_a_problem_file_is_the_same(limitpoint):
     network = lp.Convolutional((2, 2))
-    lp.save_problem(
+    lp.io.save_problem(
         lp.Problem(network, lp.Init.random(network, TASK, 0.5, seed=3), TASK), "problem.toml"
     )
     by_file = as_json(limitpoint("train", "problem.toml", "--steps", "10", "--json"))
@@ -178,7 +174,6 @@ def test_a_problem_file_is_the_same(limitpoint):
         (("flow", *DATA, "--margin", "10"), ["--margin is for a classification: add --classify"]),
         (("flow", *CLASSES, "--margin", "-1"), ["margin must be a positive number"]),
         (("flow", *CLASSES, "--margin", "9", "--t-end", "1"), ["do not go together"]),
-        (("flow", *CLASSES, "--parameters"), ["--parameters is for a regression"]),
         (("train", *CLASSES, "--label-noise", "0.1"), ["noise on the labels"]),
         (("saddles", *CLASSES), ["this is for a regression"]),
         (("sweep", *CLASSES, "--steps", "5", "--seeds", "1"), ["this is for a regression"]),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.counting import count_calls
 from tests.networks.unmapped import Unmapped
-from tests.oracles.brute_flow import flow_coefs, flow_layers
+from tests.oracles.brute.flow import flow_coefs, flow_layers
 from tests.theory.problems import (
     LOG_OF_1E_MINUS_1000,
     diagonal_problem,
@@ -15,10 +15,10 @@ from tests.theory.problems import (
 )
 
 import limitpoint as lp
+from limitpoint.dynamics.coordinates import RTOL
 from limitpoint.mirror import ExponentialMap
 
 EPS = np.finfo(np.float64).eps
-RTOL = lp.SampleSpace().rtol
 # Local errors accumulate: a hundred of them (STYLE.md), relative to the size of the solution.
 ACCUMULATED = 100 * RTOL
 SPACES = [lp.SampleSpace(), lp.ParameterSpace(), lp.LogCoordinates()]
@@ -463,20 +463,20 @@ class TestConservation:
             return
         run = lp.flow(problem, space=space)
         xi = np.abs(lp.predict(problem).mirror).max()
-        assert lp.drift(problem.network, run).relative <= ACCUMULATED * (1 + xi)
+        assert lp.analysis.drift(problem.network, run).relative <= ACCUMULATED * (1 + xi)
 
     @pytest.mark.parametrize("depth", [3, 4])
     def test_differences_of_squares_stay_in_deeper_networks(self, depth):
         problem = small_problem(scale=0.8, depth=depth)
         run = lp.flow(problem, t_end=10.0)
-        moved = lp.drift(problem.network, run)
+        moved = lp.analysis.drift(problem.network, run)
         assert 0 < moved.relative <= 10 * ACCUMULATED
         assert moved.total >= moved.relative * max((layer**2).max() for layer in run.layers)
 
     def test_drift_is_measured(self):
         """A record whose invariant a₂² − a₁² moves from 0 to 3, relative to the square 4."""
         layers = (np.array([[1.0], [1.0]]), np.array([[1.0], [2.0]]))
-        moved = lp.Trajectory.build(
+        moved = lp.results.Trajectory.build(
             kind="made up",
             status=lp.Status.REACHED_END,
             times=np.array([0.0, 1.0]),
@@ -485,11 +485,11 @@ class TestConservation:
             relative_residual=1.0,
             layers=layers,
         )
-        found = lp.drift(lp.Diagonal(2), moved)
+        found = lp.analysis.drift(lp.Diagonal(2), moved)
         assert (found.total, found.relative) == (3.0, 0.75)
 
     def test_drift_needs_layers(self):
-        bare = lp.Trajectory.build(
+        bare = lp.results.Trajectory.build(
             kind="made up",
             status=lp.Status.REACHED_END,
             times=np.zeros(1),
@@ -498,7 +498,7 @@ class TestConservation:
             relative_residual=1.0,
         )
         with pytest.raises(ValueError, match="trajectory must have recorded its layers"):
-            lp.drift(lp.Diagonal(2), bare)
+            lp.analysis.drift(lp.Diagonal(2), bare)
 
     def test_signs_of_the_larger_layer_never_change(self, space):
         problem = small_problem(scale=0.1)
@@ -531,14 +531,14 @@ def test_a_coefficient_that_never_moves_does_not_hold_up_the_others():
         problem = diagonal_problem(X, y, *layers, scale=0.3)
         mirror = problem.network.mirror_map(problem.init)
         calls = []
-        real = type(mirror.table).mirror
+        real = type(mirror.table).mirror_coords
 
         def counted(self, curve_params, real=real, calls=calls):
             calls.append(1)
             return real(self, curve_params)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(type(mirror.table), "mirror", counted)
+            patch.setattr(type(mirror.table), "mirror_coords", counted)
             mirror.coefs(np.linspace(-1.0, 1.0, 4) / problem.init.scale)
         rounds.append(len(calls))
     assert rounds[1] <= rounds[0] + 1

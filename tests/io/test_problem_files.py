@@ -83,8 +83,8 @@ def test_a_saved_problem_is_read_back_exactly(tmp_path, kind, given):
         "weighted": lambda: lp.Init.zero_last(NETWORK, TASK, direction=[1, 2, 3, 4], **given),
     }[kind]()
     saved = lp.Problem(NETWORK, init, TASK)
-    lp.save_problem(saved, tmp_path / "problem.toml")
-    read = lp.load_problem(tmp_path / "problem.toml")
+    lp.io.save_problem(saved, tmp_path / "problem.toml")
+    read = lp.io.load_problem(tmp_path / "problem.toml")
     np.testing.assert_array_equal(read.task.X, X)
     np.testing.assert_array_equal(read.task.y, Y)
     assert read.task.loss_factor == TASK.loss_factor
@@ -100,8 +100,8 @@ def test_a_saved_problem_is_read_back_exactly(tmp_path, kind, given):
 def test_depth_is_kept(tmp_path):
     network = lp.Diagonal(depth=3)
     problem = lp.Problem(network, lp.Init.random(network, TASK, 0.1, seed=0), TASK)
-    lp.save_problem(problem, tmp_path / "deep.toml")
-    assert lp.load_problem(tmp_path / "deep.toml").network == network
+    lp.io.save_problem(problem, tmp_path / "deep.toml")
+    assert lp.io.load_problem(tmp_path / "deep.toml").network == network
     assert (tmp_path / "deep.npz").exists()
 
 
@@ -118,10 +118,10 @@ OTHERS = {
 def test_every_network_is_read_back_exactly(tmp_path, name, given):
     network, table = OTHERS[name]
     saved = lp.Problem(network, lp.Init.random(network, TASK, seed=5, **given), TASK)
-    lp.save_problem(saved, tmp_path / "problem.toml")
+    lp.io.save_problem(saved, tmp_path / "problem.toml")
     content = tomllib.loads((tmp_path / "problem.toml").read_text(encoding="utf-8"))
     assert content["network"] == table
-    read = lp.load_problem(tmp_path / "problem.toml")
+    read = lp.io.load_problem(tmp_path / "problem.toml")
     assert read.network == network
     assert (read.init.scale, read.init.log_scale) == (saved.init.scale, saved.init.log_scale)
     for one, two in zip(read.init.direction, saved.init.direction, strict=True):
@@ -210,14 +210,14 @@ def test_every_network_is_read_back_exactly(tmp_path, name, given):
 def test_networks_and_starts_by_name(tmp_path, network, init, expected):
     text = GOOD.replace('kind = "diagonal"\ndepth = 2', network)
     text = text.replace('kind = "random"\nseed = 3', init)
-    problem = lp.load_problem(write(tmp_path, text))
+    problem = lp.io.load_problem(write(tmp_path, text))
     wanted = expected(problem.network, problem.task)
     assert problem.init.scale == wanted.scale == 1e-3
     for one, two in zip(problem.init.direction, wanted.direction, strict=True):
         np.testing.assert_array_equal(one, two)
     # What is saved names the layers, and is the same problem.
-    lp.save_problem(problem, tmp_path / "again.toml")
-    again = lp.load_problem(tmp_path / "again.toml")
+    lp.io.save_problem(problem, tmp_path / "again.toml")
+    again = lp.io.load_problem(tmp_path / "again.toml")
     assert again.network == problem.network
     for one, two in zip(again.init.direction, wanted.direction, strict=True):
         np.testing.assert_array_equal(one, two)
@@ -227,7 +227,7 @@ def test_a_shape_from_a_file(tmp_path):
     write(tmp_path, "0.5\n-0.25\n", "shape.csv")
     text = GOOD.replace('kind = "diagonal"\ndepth = 2', 'kind = "paired"')
     text = text.replace('kind = "random"\nseed = 3', 'kind = "shaped"\nshape = "shape.csv"')
-    u, v, _, _ = lp.load_problem(write(tmp_path, text)).init.direction
+    u, v, _, _ = lp.io.load_problem(write(tmp_path, text)).init.direction
     np.testing.assert_allclose((u - v) / (u + v), [0.5, -0.25], rtol=1e-14)
 
 
@@ -262,16 +262,16 @@ def test_a_network_of_functions_cannot_be_written(tmp_path):
     network = lp.General(lambda block: block[0] * block[1], block_size=2)
     problem = lp.Problem(network, lp.Init.random(network, TASK, 0.1, seed=0), TASK)
     with pytest.raises(ProblemFileError, match=r"General cannot be written .*; known are diag"):
-        lp.save_problem(problem, tmp_path / "problem.toml")
+        lp.io.save_problem(problem, tmp_path / "problem.toml")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_saved_problem_can_be_moved(tmp_path):
     problem = lp.Problem(NETWORK, lp.Init.zero_last(NETWORK, TASK, 0.1), TASK)
     (tmp_path / "here").mkdir()
-    lp.save_problem(problem, tmp_path / "here" / "problem.toml")
+    lp.io.save_problem(problem, tmp_path / "here" / "problem.toml")
     (tmp_path / "here").rename(tmp_path / "there")
-    read = lp.load_problem(str(tmp_path / "there" / "problem.toml"))
+    read = lp.io.load_problem(str(tmp_path / "there" / "problem.toml"))
     np.testing.assert_array_equal(lp.predict(read).coef, lp.predict(problem).coef)
 
 
@@ -279,7 +279,7 @@ def test_a_saved_problem_can_be_moved(tmp_path):
 
 
 def test_inline_arrays(tmp_path):
-    problem = lp.load_problem(write(tmp_path, GOOD))
+    problem = lp.io.load_problem(write(tmp_path, GOOD))
     expected = lp.Init.random(NETWORK, problem.task, 1e-3, seed=3)
     assert problem.task.X.tolist() == [[1.0, 0.5], [0.5, 1.0]]
     np.testing.assert_array_equal(problem.init.direction, expected.direction)
@@ -287,7 +287,7 @@ def test_inline_arrays(tmp_path):
 
 def test_defaults(tmp_path):
     text = GOOD.replace("depth = 2", "").replace("seed = 3", "").replace("scale = 1e-3", "")
-    problem = lp.load_problem(write(tmp_path, text))
+    problem = lp.io.load_problem(write(tmp_path, text))
     assert problem.network == NETWORK
     assert problem.init.scale == 1.0
     assert problem.task.loss_factor == 1.0
@@ -297,7 +297,7 @@ def test_defaults(tmp_path):
 
 def test_whole_numbers_are_numbers(tmp_path):
     text = GOOD.replace("scale = 1e-3", "scale = 1").replace("y = [1.0, 0.0]", "y = [1, 0]")
-    problem = lp.load_problem(
+    problem = lp.io.load_problem(
         write(tmp_path, text.replace("[network]", "loss_factor = 2\n[network]"))
     )
     assert problem.init.scale == 1.0
@@ -306,13 +306,13 @@ def test_whole_numbers_are_numbers(tmp_path):
 
 @pytest.mark.parametrize(("written", "log_scale"), [("inf", math.inf), ("0", -math.inf)])
 def test_the_two_limits_of_the_scale(tmp_path, written, log_scale):
-    problem = lp.load_problem(write(tmp_path, GOOD.replace("1e-3", written)))
+    problem = lp.io.load_problem(write(tmp_path, GOOD.replace("1e-3", written)))
     assert problem.init.log_scale == log_scale
 
 
 def test_log_scale(tmp_path):
     path = write(tmp_path, GOOD.replace("scale = 1e-3", "log_scale = -2302.6"))
-    assert lp.load_problem(path).init.log_scale == -2302.6
+    assert lp.io.load_problem(path).init.log_scale == -2302.6
 
 
 def test_layers_inline_and_from_files(tmp_path):
@@ -320,7 +320,7 @@ def test_layers_inline_and_from_files(tmp_path):
     text = GOOD.replace(
         'kind = "random"\nseed = 3', 'kind = "layers"\ndirection = [[1, 2], "second.npy"]'
     )
-    problem = lp.load_problem(write(tmp_path, text))
+    problem = lp.io.load_problem(write(tmp_path, text))
     assert [layer.tolist() for layer in problem.init.direction] == [[1.0, 2.0], [0.0, 0.5]]
 
 
@@ -328,7 +328,7 @@ def test_layers_inline_and_from_files(tmp_path):
 def test_zero_last_with_a_direction(tmp_path, source):
     write(tmp_path, "1\n2\n", "weights.csv")
     text = GOOD.replace('kind = "random"\nseed = 3', f'kind = "zero_last"\ndirection = {source}')
-    problem = lp.load_problem(write(tmp_path, text))
+    problem = lp.io.load_problem(write(tmp_path, text))
     assert [layer.tolist() for layer in problem.init.direction] == [[1.0, 2.0], [0.0, 0.0]]
 
 
@@ -349,14 +349,14 @@ def test_zero_last_with_a_direction(tmp_path, source):
 )
 def test_csv(tmp_path, text):
     (tmp_path / "X.csv").write_bytes(text.encode())
-    problem = lp.load_problem(with_data(tmp_path, '"X.csv"'))
+    problem = lp.io.load_problem(with_data(tmp_path, '"X.csv"'))
     np.testing.assert_array_equal(problem.task.X, X)
 
 
 def test_csv_of_one_column_is_one_feature(tmp_path):
     write(tmp_path, "size\n1\n2\n", "X.csv")
     write(tmp_path, "target\n3\n6\n", "y.csv")
-    problem = lp.load_problem(with_data(tmp_path, '"X.csv"', '"y.csv"'))
+    problem = lp.io.load_problem(with_data(tmp_path, '"X.csv"', '"y.csv"'))
     assert problem.task.X.tolist() == [[1.0], [2.0]]
     assert problem.task.y.tolist() == [3.0, 6.0]
 
@@ -364,21 +364,21 @@ def test_csv_of_one_column_is_one_feature(tmp_path):
 def test_csv_of_one_row_is_one_sample(tmp_path):
     write(tmp_path, "1,2,3\n", "X.csv")
     write(tmp_path, "3\n", "y.csv")
-    problem = lp.load_problem(with_data(tmp_path, '"X.csv"', '"y.csv"'))
+    problem = lp.io.load_problem(with_data(tmp_path, '"X.csv"', '"y.csv"'))
     assert problem.task.X.tolist() == [[1.0, 2.0, 3.0]]
     assert problem.task.y.tolist() == [3.0]
 
 
 def test_npy(tmp_path):
     np.save(tmp_path / "X.npy", X.astype(np.float32))
-    problem = lp.load_problem(with_data(tmp_path, '"X.npy"'))
+    problem = lp.io.load_problem(with_data(tmp_path, '"X.npy"'))
     np.testing.assert_array_equal(problem.task.X, X.astype(np.float32))
 
 
 @pytest.mark.parametrize("source", ['"data.npz"', '"data.npz:X"', '"data.npz:other"'])
 def test_npz(tmp_path, source):
     np.savez(tmp_path / "data.npz", X=X, other=X)
-    problem = lp.load_problem(with_data(tmp_path, source))
+    problem = lp.io.load_problem(with_data(tmp_path, source))
     np.testing.assert_array_equal(problem.task.X, X)
 
 
@@ -387,10 +387,10 @@ def test_paths_are_relative_to_the_file_and_may_be_absolute(tmp_path, monkeypatc
     (tmp_path / "elsewhere").mkdir()
     np.save(tmp_path / "data" / "X.npy", X)
     monkeypatch.chdir(tmp_path / "elsewhere")
-    problem = lp.load_problem(with_data(tmp_path, '"data/X.npy"'))
+    problem = lp.io.load_problem(with_data(tmp_path, '"data/X.npy"'))
     np.testing.assert_array_equal(problem.task.X, X)
     absolute = str(tmp_path / "data" / "X.npy").replace("\\", "/")
-    problem = lp.load_problem(with_data(tmp_path, f'"{absolute}"'))
+    problem = lp.io.load_problem(with_data(tmp_path, f'"{absolute}"'))
     np.testing.assert_array_equal(problem.task.X, X)
 
 
@@ -463,20 +463,20 @@ def test_errors_name_the_file_and_the_entry(tmp_path, old, new, message):
     assert old in GOOD
     path = write(tmp_path, GOOD.replace(old, new, 1))
     with pytest.raises(ProblemFileError, match=rf"^.*problem\.toml: .*{message}"):
-        lp.load_problem(path)
+        lp.io.load_problem(path)
 
 
 @pytest.mark.parametrize("table", ["task", "network", "init"])
 def test_a_missing_table(tmp_path, table):
     kept = [part for part in GOOD.split("\n\n") if f"[{table}]" not in part]
     with pytest.raises(ProblemFileError, match=rf"problem\.toml: the table \[{table}\] is missing"):
-        lp.load_problem(write(tmp_path, "\n\n".join(kept)))
+        lp.io.load_problem(write(tmp_path, "\n\n".join(kept)))
 
 
 def test_a_value_where_a_table_belongs(tmp_path):
     text = "network = 3\n" + GOOD.replace('[network]\nkind = "diagonal"\ndepth = 2', "")
     with pytest.raises(ProblemFileError, match=r"problem\.toml: .*network.* must be a table"):
-        lp.load_problem(write(tmp_path, text))
+        lp.io.load_problem(write(tmp_path, text))
 
 
 def test_layers_of_the_wrong_shape_or_kind(tmp_path):
@@ -486,31 +486,31 @@ def test_layers_of_the_wrong_shape_or_kind(tmp_path):
         )
 
     with pytest.raises(ProblemFileError, match=r"init has layers of shapes .* needs"):
-        lp.load_problem(write(tmp_path, text("[[1.0], [2.0]]")))
+        lp.io.load_problem(write(tmp_path, text("[[1.0], [2.0]]")))
     with pytest.raises(ProblemFileError, match="direction must hold one array per layer"):
-        lp.load_problem(write(tmp_path, text("[]")))
+        lp.io.load_problem(write(tmp_path, text("[]")))
     with pytest.raises(ProblemFileError, match=r"direction\[1\] must be an array of real numbers"):
-        lp.load_problem(write(tmp_path, text("[[1.0, 2.0], [[1.0], [2.0, 3.0]]]")))
+        lp.io.load_problem(write(tmp_path, text("[[1.0, 2.0], [[1.0], [2.0, 3.0]]]")))
 
 
 @pytest.mark.parametrize("content", ["[task", "a = \n", "\x00"])
 def test_not_toml(tmp_path, content):
     with pytest.raises(ProblemFileError, match=r"problem\.toml: is not a TOML file \("):
-        lp.load_problem(write(tmp_path, content))
+        lp.io.load_problem(write(tmp_path, content))
 
 
 def test_not_text(tmp_path):
     path = tmp_path / "problem.toml"
     path.write_bytes(b"\xff\xfe\x00\x01")
     with pytest.raises(ProblemFileError, match="is not a TOML file"):
-        lp.load_problem(path)
+        lp.io.load_problem(path)
 
 
 def test_no_file_and_a_folder(tmp_path):
     with pytest.raises(ProblemFileError, match=r"none\.toml: cannot be read \(No such file"):
-        lp.load_problem(tmp_path / "none.toml")
+        lp.io.load_problem(tmp_path / "none.toml")
     with pytest.raises(ProblemFileError, match=r"cannot be read \(Is a directory"):
-        lp.load_problem(tmp_path)
+        lp.io.load_problem(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -549,35 +549,35 @@ def test_no_file_and_a_folder(tmp_path):
 def test_data_files_that_cannot_be_used(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ProblemFileError, match=rf"(?s)problem\.toml: .*({message})"):
-        lp.load_problem(with_data(tmp_path, f'"{name}"'))
+        lp.io.load_problem(with_data(tmp_path, f'"{name}"'))
 
 
 def test_npz_without_the_key_lists_those_it_has(tmp_path):
     np.savez(tmp_path / "data.npz", a=X, b=Y)
     with pytest.raises(ProblemFileError, match=r"X: .*has no array 'X', only a, b"):
-        lp.load_problem(with_data(tmp_path, '"data.npz"'))
+        lp.io.load_problem(with_data(tmp_path, '"data.npz"'))
     with pytest.raises(ProblemFileError, match=r"has no array 'c', only a, b"):
-        lp.load_problem(with_data(tmp_path, '"data.npz:c"'))
+        lp.io.load_problem(with_data(tmp_path, '"data.npz:c"'))
 
 
 def test_pickled_arrays_are_refused(tmp_path):
     np.save(tmp_path / "X.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
     with pytest.raises(ProblemFileError, match=r"X: .*X\.npy is not a table of numbers"):
-        lp.load_problem(with_data(tmp_path, '"X.npy"'))
+        lp.io.load_problem(with_data(tmp_path, '"X.npy"'))
 
 
 def test_saving_where_it_cannot_be_written(tmp_path):
     problem = lp.Problem(NETWORK, lp.Init.zero_last(NETWORK, TASK, 0.1), TASK)
     with pytest.raises(OSError, match="No such file"):
-        lp.save_problem(problem, tmp_path / "none" / "problem.toml")
+        lp.io.save_problem(problem, tmp_path / "none" / "problem.toml")
 
 
 def test_a_matrix_problem_comes_back_with_its_sensors(tmp_path):
     task = lp.MatrixSensing([[[1.0, 2.0], [0.5, -1.0]], np.eye(2)], [1.0, 0.5], loss_factor=0.3)
     network = lp.MatrixProduct(depth=2)
     problem = lp.Problem(network, lp.Init.random(network, task, 0.5, seed=0), task)
-    lp.save_problem(problem, tmp_path / "problem.toml")
-    again = lp.load_problem(tmp_path / "problem.toml")
+    lp.io.save_problem(problem, tmp_path / "problem.toml")
+    again = lp.io.load_problem(tmp_path / "problem.toml")
     assert again.network == network
     assert isinstance(again.task, lp.MatrixSensing)
     np.testing.assert_array_equal(again.task.sensors, task.sensors)
@@ -592,8 +592,8 @@ def test_a_classification_comes_back_exactly(tmp_path, loss):
     task = lp.Classification([[1.0, 2.0], [0.0, -3.0]], [1, -1], loss=loss, loss_factor=2 / 3)
     network = lp.Convolutional(filter_sizes=(1, 2))
     problem = lp.Problem(network, lp.Init.random(network, task, 0.5, seed=0), task)
-    lp.save_problem(problem, tmp_path / "problem.toml")
-    again = lp.load_problem(tmp_path / "problem.toml")
+    lp.io.save_problem(problem, tmp_path / "problem.toml")
+    again = lp.io.load_problem(tmp_path / "problem.toml")
     assert again.network == network
     assert type(again.task) is lp.Classification
     assert again.task.loss_name == loss
@@ -607,7 +607,7 @@ def test_a_classification_comes_back_exactly(tmp_path, loss):
 
 def task_of(folder, table):
     rest = '[network]\nkind = "diagonal"\n[init]\nkind = "random"\n'
-    return lp.load_problem(write(folder, f"[task]\n{table}\n{rest}")).task
+    return lp.io.load_problem(write(folder, f"[task]\n{table}\n{rest}")).task
 
 
 POINTS = "X = [[1, 2], [0, -3]]\ny = [1, -1]"
@@ -693,7 +693,7 @@ def test_tasks_that_are_refused(tmp_path, table, message):
 def network_of(folder, table, features=3):
     data = f"X = [{list(range(1, features + 1))}]\ny = [1]"
     text = f'[task]\n{data}\n[network]\n{table}\n[init]\nkind = "random"\n'
-    return lp.load_problem(write(folder, text)).network
+    return lp.io.load_problem(write(folder, text)).network
 
 
 def test_short_names(tmp_path):

@@ -5,8 +5,8 @@ import pytest
 
 from limitpoint.mirror import CurveMap
 from limitpoint.mirror.deep_diagonal.deep_diagonal_map import DeepMap
-from limitpoint.mirror.exponential import ExponentialMap
-from limitpoint.mirror.power import PowerMap
+from limitpoint.mirror.exponential_map import ExponentialMap
+from limitpoint.mirror.power_map import PowerMap
 
 RNG = np.random.default_rng(4)
 # Free, negative, tied, with a zero, and frozen coordinates.
@@ -64,7 +64,7 @@ class TestEveryMap:
     def test_functions_of_the_mirror_coordinates(self, mirror, method):
         check(method, mirror, self.mirror_coords(mirror))
 
-    @pytest.mark.parametrize("method", ["mirror", "potential"])
+    @pytest.mark.parametrize("method", ["mirror_coords", "potential"])
     def test_functions_of_the_coefficients(self, mirror, method):
         coefs = RNG.standard_normal((6, 6))
         coefs[:, 4] = 0.0

@@ -7,7 +7,7 @@ import pytest
 from mpmath import mp, mpf
 from scipy.special import elliprf
 from tests.counting import count_calls
-from tests.oracles.diagonal_mp import (
+from tests.oracles.many_digits.diagonal_mp import (
     PreciseDiagonal,
     lemma4_end,
     lemma4_h,
@@ -466,6 +466,6 @@ def test_a_thousand_coordinates_are_inverted_together(monkeypatch):
     mirror = DeepMap.from_layers(layers, 0.0)
     times = mirror.activation_times()
     xi = np.random.default_rng(1).uniform(-times.t_minus, times.t_plus)
-    counts = count_calls(monkeypatch, DeepTable, "mirror")
+    counts = count_calls(monkeypatch, DeepTable, "mirror_coords")
     mirror.curve_params(xi)
-    assert 0 < counts["mirror"] <= 10
+    assert 0 < counts["mirror_coords"] <= 10

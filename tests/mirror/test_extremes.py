@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from mpmath import mp, mpf
-from tests.oracles.diagonal_mp import (
+from tests.oracles.many_digits.diagonal_mp import (
     PreciseDiagonal,
     lemma4_end,
     lemma4_h,
@@ -14,7 +14,7 @@ from tests.oracles.diagonal_mp import (
 import limitpoint as lp
 from limitpoint.mirror import DeepMap, ExponentialMap
 from limitpoint.mirror.deep_diagonal.gauss_rule import gauss_rule
-from limitpoint.mirror.power import PowerMap
+from limitpoint.mirror.power_map import PowerMap
 
 EPS = np.finfo(np.float64).eps
 # Some tens of float64 operations, in curve parameters up to 40: 1e-13 at worst, and two digits in

@@ -39,7 +39,7 @@ def faster_bound(patch, case):
 
 def _path(patch, change):
     def saddles(problem):
-        path = lp.saddles(problem)
+        path = lp.analysis.saddles(problem)
         return dataclasses.replace(path, **change(path))
 
     patch.setattr(ENGINES, "saddles", saddles)
@@ -52,7 +52,7 @@ def values(patch, case):
 
 @mutation("m", "times of the saddles +1 %", "path")
 def times(patch, case):
-    _path(patch, lambda path: {"times": (1 + PART) * path.times})
+    _path(patch, lambda path: {"path_times": (1 + PART) * path.path_times})
 
 
 @mutation("u", "duals of the saddles +1 %", "path")

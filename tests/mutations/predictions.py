@@ -28,14 +28,15 @@ def after(patch, module, name, change):
     patch.setattr(module, name, lambda *given, **more: change(function(*given, **more), *given))
 
 
-def wrong_answers(patch, X, coef=lambda coef, X: coef, xi=lambda xi: xi):
+def wrong_answers(patch, X, coef=lambda coef, X: coef, mirror=lambda xi: xi):
     """Wherever coefficients and mirror coordinates are handed to limits and certificates."""
+    change = mirror
 
     def of_map(answers, mirror, found, data):
         return dataclasses.replace(
             answers,
             coefs=np.stack([coef(one, data.rows) for one in answers.coefs]),
-            mirror=xi(answers.mirror),
+            mirror=change(answers.mirror),
         )
 
     after(patch, MIRROR, "_answers", of_map)
@@ -44,7 +45,7 @@ def wrong_answers(patch, X, coef=lambda coef, X: coef, xi=lambda xi: xi):
     patch.setattr(
         RADIAL,
         "certify_radial_limit",
-        lambda data, radial, found, xi: certify(data, radial, coef(found, data.X), xi(xi)),
+        lambda data, radial, found, xi: certify(data, radial, coef(found, data.X), change(xi)),
     )
     certify_layers = TWO_LAYERS._certify
     patch.setattr(
@@ -55,10 +56,9 @@ def wrong_answers(patch, X, coef=lambda coef, X: coef, xi=lambda xi: xi):
         ),
     )
 
-    def mutated_limit(found, theorem, *, xi: np.ndarray, dual, **others):
-        return limit_at(coef(found, X), theorem, mirror=change(xi), dual=change(dual), **others)
+    def mutated_limit(found, theorem, *, mirror, dual, **others):
+        return limit_at(coef(found, X), theorem, mirror=change(mirror), dual=change(dual), **others)
 
-    change = xi
     for module in (RADIAL, LAW, TWO_LAYERS):
         patch.setattr(module, "limit_at", mutated_limit)
 

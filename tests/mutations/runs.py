@@ -13,7 +13,6 @@ SPACES = {
     lp.SampleSpace: "sample flow",
     lp.ParameterSpace: "parameter flow",
     lp.LogCoordinates: "logarithmic flow",
-    lp.NormalisedTime: "layers' flow",
 }
 
 
@@ -53,7 +52,7 @@ class Runs:
         patch.setattr(ENGINES, "limit_direction", self.limit_direction)
 
     def flow(self, problem, **options):
-        kind = SPACES[type(options["space"])]
+        kind = "layers' flow" if "margin" in options else SPACES[type(options["space"])]
         return self._made(kind, lp.flow, problem, options)
 
     def flow_at_times(self, problem, **options):
@@ -64,7 +63,7 @@ class Runs:
         return self._made("training", lp.train, problem, options)
 
     def limit_direction(self, problem, **options):
-        return self._made("direction", lp.limit_direction, problem, options)
+        return self._made("direction", lp.analysis.limit_direction, problem, options)
 
     def _made(self, kind, engine, problem, options):
         key = (kind, *_key(problem, options))

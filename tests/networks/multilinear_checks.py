@@ -98,7 +98,7 @@ def flow_conserves_them(network, task, *, scale=0.5, seed=0):
         float((layer**2).sum(axis=tuple(range(1, layer.ndim))).max()) for layer in run.layers
     )
     assert np.abs(values - values[:, :1]).max() <= 1e-8 * largest
-    assert lp.drift(network, run).start.shape == values[:, 0].shape
+    assert lp.analysis.drift(network, run).start.shape == values[:, 0].shape
     return run
 
 

@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from tests.networks import multilinear_checks as checks
-from tests.oracles import radial_flow as oracle
 from tests.oracles import tensor_forms
+from tests.oracles.flows import radial_flow as oracle
 
 import limitpoint as lp
 from limitpoint.errors import NetworkError

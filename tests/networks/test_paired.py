@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 from tests.mirror.charts import chart_checks as charts
-from tests.oracles.layer_flow import flow
+from tests.oracles.flows.layer_flow import flow
 
 import limitpoint as lp
 from limitpoint.errors import NetworkError, ScaleNotRepresentable

@@ -10,8 +10,8 @@ import jax
 import numpy as np
 import pytest
 from tests.mirror.charts import chart_checks as charts
-from tests.oracles.layer_flow import flow
-from tests.oracles.power_mp import PrecisePower
+from tests.oracles.flows.layer_flow import flow
+from tests.oracles.many_digits.power_mp import PrecisePower
 
 import limitpoint as lp
 from limitpoint.errors import NetworkError, ScaleNotRepresentable

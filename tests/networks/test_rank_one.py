@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.oracles import radial_flow as oracle
+from tests.oracles.flows import radial_flow as oracle
 
 import limitpoint as lp
 from limitpoint.errors import NetworkError

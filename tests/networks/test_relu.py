@@ -171,7 +171,7 @@ def test_what_is_read_from_coefficients_is_refused():
     with pytest.raises(lp.errors.NetworkError, match="has no coefficients; drop truth and probes"):
         lp.train_many(problem, lp.GD(0.1), 2, truth=np.ones(3))
     with pytest.raises(lp.errors.NetworkError, match="has no coefficients; drop truth and probes"):
-        lp.train_many(problem, lp.GD(0.1), 2, probes=[lp.Distance(np.ones(3))])
+        lp.train_many(problem, lp.GD(0.1), 2, probes=[lp.analysis.Distance(np.ones(3))])
 
 
 class TestFlow:

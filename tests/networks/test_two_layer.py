@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.oracles import two_layer_flow as oracle
+from tests.oracles.flows import two_layer_flow as oracle
 
 import limitpoint as lp
 from limitpoint.errors import InitError, NetworkError

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from tests.oracles.general_series import (
+from tests.oracles.many_digits.general_series import (
     Block,
     Expression,
     exp_minus_1,

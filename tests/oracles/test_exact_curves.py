@@ -2,9 +2,9 @@
 
 import pytest
 from mpmath import mp, mpf
-from tests.oracles.diagonal_mp import PreciseDiagonal
 from tests.oracles.exact import curves
 from tests.oracles.exact.deep_curve import DeepCurve
+from tests.oracles.many_digits.diagonal_mp import PreciseDiagonal
 
 SCALE = mpf(1) / 128
 # The other oracle has 50 digits; sums of quadratures lose some of them.

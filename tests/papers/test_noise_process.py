@@ -195,7 +195,7 @@ class TestTheLimitOfTheMeanModulus:
 def runs():
     """The paper's process, d = 2, W = I, a = 0, on [0, 3]: W (paths, times, 2, 2) and a."""
     process = NoiseProcess(2)
-    paths = lp.simulate(process, T_END, paths=PATHS, seed=2, records=12)
+    paths = lp.sde.simulate(process, T_END, paths=PATHS, seed=2, records=12)
     return process, paths.times, *process.split(paths.states)
 
 
@@ -271,7 +271,7 @@ def rises(differences):
 def test_signed_mean_of_the_commutator():
     start = np.array([[1.0, 0.2], [-0.3, 0.8]]), np.array([0.5, -1.5])
     process = NoiseProcess(2, start)
-    paths = lp.simulate(process, 1.0, paths=4000, seed=3, records=2, time_step=5e-3)
+    paths = lp.sde.simulate(process, 1.0, paths=4000, seed=3, records=2, time_step=5e-3)
     found = commutators(*process.split(paths.states))[..., 0, 1]
     for r, time in enumerate(paths.times):
         expected = np.exp(-time) * (start[0][:, 0] * start[1][1] - start[0][:, 1] * start[1][0])
@@ -285,7 +285,7 @@ def test_signed_mean_of_the_commutator():
 def test_many_dimensions():
     """From d = 4 on the commutator itself grows, on most paths; only its relative size decays."""
     process = NoiseProcess(5)
-    paths = lp.simulate(process, 3.0, paths=500, seed=1, records=3, time_step=5e-3)
+    paths = lp.sde.simulate(process, 3.0, paths=500, seed=1, records=3, time_step=5e-3)
     first, second = process.split(paths.states)
     areas = np.log(np.linalg.norm(commutator_norms(first, second)[:, 1:], axis=2))
     sines = alignments(first, second)[:, 1:].mean(axis=2)

@@ -7,7 +7,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
 import limitpoint as lp
-from limitpoint.dynamics import NormalisedTime
 from limitpoint.errors import LimitpointError
 from limitpoint.plot.style import COLOURS
 
@@ -39,9 +38,8 @@ def fitted():
 
 @pytest.fixture(scope="module")
 def separated():
-    space = NormalisedTime(margin=1e4)
     return {
-        name: [lp.flow(p, space=space) for p in several]
+        name: [lp.flow(p, margin=1e4) for p in several]
         for name, several in problems(CLASSES).items()
     }
 
@@ -312,6 +310,6 @@ def test_the_limit_of_a_classification_is_its_direction(tmp_path):
 def test_singular_values_beyond_the_largest_time(tmp_path):
     network = lp.TwoLayer(width=2)
     problem = lp.Problem(network, lp.Init.random(network, CLASSES, 0.5, seed=0), CLASSES)
-    run = lp.flow(problem, space=NormalisedTime(margin=1e3))
+    run = lp.flow(problem, margin=1e3)
     assert np.isinf(run.times[-1])
-    rendered(lp.plot.plot_spectrum(lp.spectrum(run)), tmp_path)
+    rendered(lp.plot.plot_spectrum(lp.spectral.spectrum(run)), tmp_path)

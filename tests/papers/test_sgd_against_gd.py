@@ -59,6 +59,6 @@ def test_sgd_ends_nearer_to_minimum_norm(kind, data):
         ends = sweep.coefs[:, i]
         assert np.linalg.norm(ends[0, 0] - limit.coef) <= 0.02 * np.linalg.norm(limit.coef)
         for end, outer in zip(ends[1, :3], sweep.outers[1, i, :3], strict=True):
-            law = lp.predict(here, outer=outer)
+            law = lp.analysis.limit_given_outer(here, outer=outer)
             assert law.certificate.ok
             assert np.linalg.norm(end - law.coef) <= 1e-8 * np.linalg.norm(law.coef)

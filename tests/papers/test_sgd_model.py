@@ -66,7 +66,7 @@ def effects_of_noise(depth, norm):
     total /= M * M * step * (1 - 1 / M)
     # Residuals of modulus 1: ℓ = 1, as in the model of this task.
     fitted = lp.Regression(X, X @ coef(layers) - SIGNS[0], loss_factor=2 / M)
-    model = lp.SGDModel(lp.Problem(network, init, fitted), lp.SGD(step, 1))
+    model = lp.sde.SGDModel(lp.Problem(network, init, fitted), lp.SGD(step, 1))
     return total[:N], total[N:-1], total[-1], model, step
 
 
@@ -131,7 +131,7 @@ def test_sgd_loses_its_balance_as_the_formula_says(rate, norm):
     measured, expected = [], []
     for seed in range(3):
         optimiser = lp.SGD(rate, 4, seed=seed)
-        model = lp.SGDModel(problem, optimiser)
+        model = lp.sde.SGDModel(problem, optimiser)
         run = lp.train(problem, optimiser, steps, record=np.arange(0, steps, 10))
         first, inner = run.layers[0], run.layers[1]
         balance = np.sum(first**2, axis=1) - np.sum(inner**2, axis=1)
@@ -173,7 +173,7 @@ def test_the_diffusion_against_sgd():
     network = lp.RankOne(depth=2, width=1)
     problem = lp.Problem(network, lp.Init.balanced(network, task, norm=1.0), task)
     optimiser, time, runs = lp.SGD(1e-3, 1), 0.3, 400
-    modelled = lp.simulate(lp.SGDModel(problem, optimiser), time, paths=runs, records=1)
+    modelled = lp.sde.simulate(lp.sde.SGDModel(problem, optimiser), time, paths=runs, records=1)
     modelled = modelled.states[:, -1]
     steps = round(time / optimiser.learning_rate)
     trained = lp.train_many(problem, [optimiser], steps, seeds=range(runs)).coefs[0, 0]
@@ -200,8 +200,8 @@ def test_the_loss_factor_only_rescales(factor):
     scaled = lp.Regression(X, np.ones(M), loss_factor=factor)
     ratio = factor * M / 2
     init = lp.Init.balanced(network, plain, norm=1.5)
-    one = lp.SGDModel(lp.Problem(network, init, plain), lp.SGD(1e-3 * ratio, 2))
-    two = lp.SGDModel(lp.Problem(network, init, scaled), lp.SGD(1e-3, 2))
+    one = lp.sde.SGDModel(lp.Problem(network, init, plain), lp.SGD(1e-3 * ratio, 2))
+    two = lp.sde.SGDModel(lp.Problem(network, init, scaled), lp.SGD(1e-3, 2))
     start = one.start
     np.testing.assert_allclose(two.drift(start), ratio * one.drift(start), rtol=1e-12)
     np.testing.assert_allclose(
@@ -213,7 +213,7 @@ def test_the_loss_factor_only_rescales(factor):
 def test_the_gradient_drift_is_that_of_the_flow():
     task, network = lyu_task(), lp.RankOne(depth=3, width=2)
     problem = lp.Problem(network, lp.Init.balanced(network, task, norm=1.0), task)
-    model = lp.SGDModel(problem, lp.SGD(1e-3, 4))
+    model = lp.sde.SGDModel(problem, lp.SGD(1e-3, 4))
     moment = 1e-6
     moved = (lp.flow(problem, times=[moment]).coef - model.start) / moment
     drift = model.gradient_drift(model.start)
@@ -229,15 +229,15 @@ class TestErrors:
         network = lp.Diagonal(depth=2)
         problem = lp.Problem(network, lp.Init.zero_last(network, self.task), self.task)
         with pytest.raises(lp.errors.NetworkError, match="one of rank-one networks; the network"):
-            lp.SGDModel(problem, lp.SGD(1e-3, 1))
+            lp.sde.SGDModel(problem, lp.SGD(1e-3, 1))
 
     def test_other_optimisers(self):
         problem = lp.Problem(self.network, lp.Init.balanced(self.network, self.task), self.task)
         for optimiser in (lp.GD(1e-3), lp.SGD(1e-3, 1, replacement=False)):
             with pytest.raises(lp.errors.LimitpointError, match="SGD with replacement"):
-                lp.SGDModel(problem, optimiser)
+                lp.sde.SGDModel(problem, optimiser)
 
     def test_starts_off_balance(self):
         init = lp.Init.perturbed(self.network, self.task, imbalance=0.1)
         with pytest.raises(lp.errors.InitError, match=r"needs a balanced start.*imbalance is"):
-            lp.SGDModel(lp.Problem(self.network, init, self.task), lp.SGD(1e-3, 1))
+            lp.sde.SGDModel(lp.Problem(self.network, init, self.task), lp.SGD(1e-3, 1))

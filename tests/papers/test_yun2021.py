@@ -55,7 +55,7 @@ def test_exponent_of_a_power() -> None:
 def test_directions_are_interpolated_in_logarithms() -> None:
     directions = np.array([[1.0, 0.0], [0.6, 0.8]])
     margins = np.array([[1.0, 2.0], [100.0, 300.0]])
-    run = lp.Trajectory.build(
+    run = lp.results.Trajectory.build(
         kind="made up",
         status=lp.Status.SEPARATED,
         times=np.array([0.0, 1.0]),
@@ -82,7 +82,8 @@ def test_printed_products_meet_the_kkt_conditions() -> None:
 
 
 @pytest.mark.parametrize(
-    "network", [lp.Diagonal(depth=3), lp.Convolutional((5, 5, 5)), lp.design(differences(5), 3)]
+    "network",
+    [lp.Diagonal(depth=3), lp.Convolutional((5, 5, 5)), lp.analysis.design(differences(5), 3)],
 )
 def test_groups_have_the_norm_of_the_bias(network: lp.Diagonal) -> None:
     task = separable()

@@ -28,7 +28,7 @@ def test_activation_is_interpolated_in_the_logarithm() -> None:
     path = lp.saddle_path([[1.0]], [1.0])
     times = np.array([0.0, 1.5, 3.5, 4.7, 6.0])
     coefs = np.minimum(0.5 * 2.0 ** (times - 4), 1.0)[:, None]
-    run = lp.Trajectory.build(
+    run = lp.results.Trajectory.build(
         kind="made up",
         status=lp.Status.REACHED_END,
         times=times,
@@ -44,7 +44,7 @@ def test_activation_is_interpolated_in_the_logarithm() -> None:
 def test_a_coefficient_that_never_grows_is_named() -> None:
     path = lp.saddle_path([[1.0]], [1.0])
     still = np.full((3, 1), 1e-3)
-    run = lp.Trajectory.build(
+    run = lp.results.Trajectory.build(
         kind="made up",
         status=lp.Status.REACHED_END,
         times=np.arange(3.0),

@@ -200,7 +200,7 @@ def test_a_frozen_coefficient(tmp_path):
 def test_a_bound_is_laid_over_the_loss(tmp_path):
     problem = problem_of(lp.examples.zhao_eq7(), 1.0)
     run = lp.flow(problem)
-    bound = lp.convergence_bound(problem, run.times)
+    bound = lp.atlas.convergence_bound(problem, run.times)
     figure = rendered(lp.plot.plot_trajectory(run, bound=bound), tmp_path)
     loss, over = figure.axes[2].lines
     assert legend(figure.axes[2]) == ["upper bound"]
@@ -240,7 +240,7 @@ def test_a_deep_flow_at_a_tiny_scale(depth, scale, tmp_path):
 def test_times_that_no_axis_holds_are_left_out(tmp_path):
     """Nor is the time in which nothing moves any more."""
     times = np.array([0.0, 1.0, 10.0, 100.0, 1e280, 1e307, np.inf])
-    run = lp.Trajectory.build(
+    run = lp.results.Trajectory.build(
         kind="a flow that never arrives",
         status=lp.Status.REACHED_END,
         times=times,
@@ -388,7 +388,7 @@ def test_a_saddle_path(tmp_path):
     curves = steps_of(values)
     for i in (0, 2, 3):
         curve = curves[f"β[{i}]"]
-        np.testing.assert_array_equal(curve.get_xdata()[:-1], path.times)
+        np.testing.assert_array_equal(curve.get_xdata()[:-1], path.path_times)
         np.testing.assert_array_equal(curve.get_ydata(), [*path.coefs[:, i], path.coefs[-1, i]])
     # The exact fit has no place on a logarithmic axis.
     (loss,) = steps_of(losses).values()
@@ -410,21 +410,21 @@ def test_bars_are_the_waiting_times_and_the_next_to_activate_is_the_shortest():
             if bar.get_facecolor()[0] != bar.get_facecolor()[1]
         ]
         assert coloured == list(path.entered[stage])
-        assert min(heights) == pytest.approx(np.diff(path.times)[stage], rel=1e-12)
+        assert min(heights) == pytest.approx(np.diff(path.path_times)[stage], rel=1e-12)
 
 
 def test_a_saddle_path_in_the_time_of_a_flow(tmp_path):
     problem = problem_of(lp.examples.zhao_eq7(), log_scale=-200.0)
-    path = lp.saddles(problem)
+    path = lp.analysis.saddles(problem)
     figure = rendered(lp.plot.plot_saddles(path), tmp_path)
     assert figure.axes[1].get_xlabel() == "time, of the flow at this scale"
     times = steps_of(figure.axes[0])["β[0]"].get_xdata()
     # The example has a loss factor of 2, which halves log(1/s).
-    np.testing.assert_array_equal(times[:-1], 100.0 * path.times)
+    np.testing.assert_array_equal(times[:-1], 100.0 * path.path_times)
 
 
 def test_an_infinite_time_unit_is_not_drawn(tmp_path):
-    path = lp.saddles(problem_of(lp.examples.zhao_eq7(), 0.0))
+    path = lp.analysis.saddles(problem_of(lp.examples.zhao_eq7(), 0.0))
     assert path.time_unit == np.inf
     figure = rendered(lp.plot.plot_saddles(path), tmp_path)
     assert figure.axes[1].get_xlabel() == "time, in units of the activation time"

@@ -50,7 +50,7 @@ def test_a_staircase_with_limits_and_jumps(tmp_path):
     np.testing.assert_allclose(heights, np.sort(limits))
     dotted = [line for line in axes.lines if line.get_linestyle() == ":"]
     places = [line.get_xdata()[0] for line in dotted if len(line.get_xdata())]
-    np.testing.assert_allclose(places, process.times * process.unit)
+    np.testing.assert_allclose(places, process.path_times * process.unit)
     # The moves stretch over less than a factor of ten: a linear axis, cut after the last.
     assert axes.get_xscale() == "linear"
     assert axes.get_xlim()[1] < 20

@@ -39,7 +39,7 @@ def test_one_run_and_many(scales, seeds, tmp_path):
 
 
 def test_another_probe():
-    sweep = swept([1.0], 2, probes=[lp.StartTerm()])
+    sweep = swept([1.0], 2, probes=[lp.analysis.StartTerm()])
     assert lp.plot.plot_sweep(sweep, "start_term").axes[1].get_ylabel() == "start term"
     with pytest.raises(lp.errors.LimitpointError, match="probe must be one of distance_l2"):
         lp.plot.plot_sweep(sweep, "noise_term")

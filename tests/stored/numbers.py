@@ -38,7 +38,7 @@ def numbers_of_limit_path(path):
 def numbers_of_saddle_path(path):
     return {
         "coefs": path.coefs,
-        "times": path.times,
+        "times": path.path_times,
         "losses": path.losses,
         "duals": path.duals,
         "mirror coordinates": path.mirrors,

@@ -27,7 +27,7 @@ def applicable(problem):
 
 class TestRegistry:
     def test_lists_the_first_theorems_strongest_first(self):
-        ids = [theorem.id for theorem in lp.theorems()]
+        ids = [theorem.id for theorem in lp.atlas.theorems()]
         assert ids == [
             "yun2021.corollary4",
             "lyu2023.proposition2",
@@ -76,7 +76,7 @@ class TestRegistry:
         ]
 
     def test_every_theorem_says_what_it_is(self):
-        for theorem in lp.theorems():
+        for theorem in lp.atlas.theorems():
             assert theorem.citation
             assert theorem.statement.endswith(".")
             assert theorem.concludes in ("limit", "set", "rate", "law", "model")
@@ -84,8 +84,10 @@ class TestRegistry:
             assert theorem.id in repr(theorem)
 
     def test_an_id_can_be_registered_once_only(self):
-        with pytest.raises(RuntimeError, match=r"yun2021\.corollary4 is registered twice"):
-            register(lp.theorems()[0])
+        with pytest.raises(
+            lp.errors.LimitpointError, match=r"yun2021\.corollary4 is registered already"
+        ):
+            register(lp.atlas.theorems()[0])
 
 
 class TestChoice:
@@ -191,7 +193,7 @@ class TestConditions:
     @pytest.mark.parametrize("scale", [0.0, np.inf])
     def test_the_scale_is_reported(self, scale):
         problem = problem_from(*random_layers(6), scale=scale)
-        regressions = [t for t in lp.theorems() if t.task is lp.Regression]
+        regressions = [t for t in lp.atlas.theorems() if t.task is lp.Regression]
         for theorem in regressions:
             at_zero = theorem.id in (
                 "zhao2026.corollary4.6",
@@ -257,7 +259,7 @@ class TestNoTheorem:
         with pytest.raises(lp.errors.NoTheoremApplies, match="no theorem predicts") as on_manifold:
             lp.predict(self.problem)
         message = str(on_manifold.value)
-        for theorem in lp.theorems():
+        for theorem in lp.atlas.theorems():
             assert theorem.id in message
         assert "FAILS" in message
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.oracles.brute_flow import RTOL, flow_coefs
+from tests.oracles.brute.flow import RTOL, flow_coefs
 from tests.theory.problems import diagonal_problem, gaussian_data, random_layers
 
 import limitpoint as lp
@@ -16,7 +16,7 @@ def test_is_the_formula():
     initial = 1.5 * (3.0 - 2.0 * 0.25 * 0.5) ** 2
     expected = initial * np.exp(-2 * sigma * mu * times)
     # The floor is the loss at the minimum-norm solution, zero up to rounding of order eps².
-    np.testing.assert_allclose(lp.convergence_bound(problem, times), expected, rtol=1e-14)
+    np.testing.assert_allclose(lp.atlas.convergence_bound(problem, times), expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize("depth", [2, 3, 4])
@@ -30,7 +30,7 @@ def test_is_never_violated_along_the_brute_force_flow(depth, loss_factor):
     losses = 0.5 * loss_factor * np.sum((coefs @ X.T - y) ** 2, axis=1)
     # 100 local errors of the oracle, relative to the initial loss.
     slack = 100 * RTOL * losses[0]
-    assert (losses <= lp.convergence_bound(problem, times) + slack).all()
+    assert (losses <= lp.atlas.convergence_bound(problem, times) + slack).all()
 
 
 def test_tends_to_the_least_squares_loss():
@@ -38,7 +38,7 @@ def test_tends_to_the_least_squares_loss():
     X, y = rng.standard_normal((8, 3)), rng.standard_normal(8)
     problem = diagonal_problem(X, y, *random_layers(3))
     best = np.linalg.lstsq(X, y, rcond=None)[1][0] / 2
-    assert lp.convergence_bound(problem, [1e6])[0] == pytest.approx(best, rel=1e-13)
+    assert lp.atlas.convergence_bound(problem, [1e6])[0] == pytest.approx(best, rel=1e-13)
 
 
 @pytest.mark.parametrize("depth", [2, 3])
@@ -48,7 +48,7 @@ def test_rate_scales_as_the_scale_to_2_depth_minus_2(depth):
     rates = []
     for scale in scales:
         problem = diagonal_problem(X, y, *random_layers(6, depth), scale=scale)
-        early, late = lp.convergence_bound(problem, [0.0, t])
+        early, late = lp.atlas.convergence_bound(problem, [0.0, t])
         rates.append(np.log(early / late) / t)
     slope = np.polyfit(np.log(scales), np.log(rates), 1)[0]
     # log(early/late) ≈ σμt > 1e-7 carries rounding of eps: nine digits are left.
@@ -58,14 +58,14 @@ def test_rate_scales_as_the_scale_to_2_depth_minus_2(depth):
 def test_is_flat_at_a_scale_that_vanishes_in_float64():
     X, y = gaussian_data(3, 6)
     problem = diagonal_problem(X, y, *random_layers(6), log_scale=-2302.6)
-    bound = lp.convergence_bound(problem, [0.0, 1.0, 1e5])
+    bound = lp.atlas.convergence_bound(problem, [0.0, 1.0, 1e5])
     # Nothing has moved yet: half the squared norm of y.
     np.testing.assert_allclose(bound, 0.5 * y @ y, rtol=1e-14)
 
 
 def test_is_flat_where_nothing_can_move():
     problem = diagonal_problem(np.zeros((2, 3)), np.ones(2), *random_layers(3))
-    np.testing.assert_array_equal(lp.convergence_bound(problem, [0.0, 5.0]), 1.0)
+    np.testing.assert_array_equal(lp.atlas.convergence_bound(problem, [0.0, 5.0]), 1.0)
 
 
 @pytest.mark.parametrize("depth", [2, 6])
@@ -75,7 +75,7 @@ def test_a_scale_whose_rate_overflows_leaves_nothing_after_the_start(depth):
     network = lp.Diagonal(depth=depth)
     problem = lp.Problem(network, lp.Init.zero_last(network, task, scale=1e60), task)
     # The floor is zero up to rounding of order eps².
-    bound = lp.convergence_bound(problem, [0.0, 1.0])
+    bound = lp.atlas.convergence_bound(problem, [0.0, 1.0])
     np.testing.assert_allclose(bound, [0.5, 0.0], rtol=1e-14, atol=1e-30)
 
 
@@ -84,11 +84,11 @@ def test_an_initial_loss_beyond_float64_is_refused():
     network = lp.Diagonal(depth=6)
     problem = lp.Problem(network, lp.Init.random(network, task, scale=1e60, seed=1), task)
     with pytest.raises(lp.errors.InitError, match=r"initial loss .* overflows .* smaller scale"):
-        lp.convergence_bound(problem, [0.0])
+        lp.atlas.convergence_bound(problem, [0.0])
 
 
 @pytest.mark.parametrize("times", [-1.0, np.nan, "soon", [0.0, -2.0], None])
 def test_times_before_the_start_are_refused(times):
     problem = diagonal_problem([[2.0]], [3.0], [1.0], [0.5])
     with pytest.raises(lp.errors.LimitpointError, match="times must be numbers, 0 or later"):
-        lp.convergence_bound(problem, times)
+        lp.atlas.convergence_bound(problem, times)

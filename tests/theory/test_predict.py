@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.oracles.brute_flow import RESIDUAL, RTOL, flow_limit
+from tests.oracles.brute.flow import RESIDUAL, RTOL, flow_limit
 from tests.oracles.potential_min import (
     GRADIENT_TOLERANCE,
     minimise_entropy,

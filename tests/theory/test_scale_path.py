@@ -156,7 +156,7 @@ class TestScales:
             "limitpoint.lazy",
             "yun2021.corollary5",
         ]
-        assert path.ok
+        assert path.certified
 
     def test_the_order_of_scales_is_kept(self):
         scales = np.geomspace(1e-4, 10, 7)
@@ -170,7 +170,7 @@ class TestScales:
     def test_a_scale_twice(self):
         path = lp.predict_path(self.problem, [0.1, 1.0, 0.1])
         np.testing.assert_allclose(path.coefs[0], path.coefs[2], rtol=0, atol=10 * NEWTON)
-        assert path.ok
+        assert path.certified
 
     def test_the_problem_s_own_scale_is_not_used(self):
         one = lp.predict_path(self.problem, [0.5, 2.0]).coefs

@@ -104,7 +104,7 @@ def test_a_loss_beyond_float64_warns_of_nothing():
     init = lp.Init.random(network, TWO_POINTS, 100.0, seed=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        run = lp.flow(lp.Problem(network, init, TWO_POINTS), space=lp.NormalisedTime(margin=100.0))
+        run = lp.flow(lp.Problem(network, init, TWO_POINTS), margin=100.0)
     assert run.status is lp.Status.SEPARATED
     assert np.isinf(run.losses[0])
     assert np.isfinite(run.log_losses).all()
@@ -161,4 +161,4 @@ def test_a_flow_that_still_leaves_another_vertex_is_no_failure(scale):
 def test_a_share_above_one_is_refused():
     problem = zero_last(lp.Diagonal(depth=3))
     with pytest.raises(lp.errors.DataError, match="active must be at most 1"):
-        lp.stationarity(problem, [0.0, 1.0], active=2.0)
+        lp.analysis.stationarity(problem, [0.0, 1.0], active=2.0)

@@ -41,7 +41,7 @@ def test_frequencies_that_tie(depth):
     verdict = lp.verify(lp.Problem(network, init, task))
     assert not verdict.limit.coef.any()
     if depth == 2:
-        assert verdict.outcome is lp.Outcome.INCONCLUSIVE
+        assert verdict.outcome is lp.results.Outcome.INCONCLUSIVE
         assert "rounding takes them out of the diagonal form" in verdict.missing[0]
         assert all(check.passed for check in verdict.checks)
     else:

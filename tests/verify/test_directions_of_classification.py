@@ -34,7 +34,7 @@ def approach(network, task, init):
     """Predicted direction and exponent; distances along the flow and their slope."""
     problem = lp.Problem(network, init, task)
     limit = lp.predict(problem)
-    run = lp.flow(problem, space=lp.NormalisedTime(margin=TO))
+    run = lp.flow(problem, margin=TO)
     assert run.status is lp.Status.SEPARATED
     margins = run.margins.min(axis=1)
     distances = np.linalg.norm(run.directions - limit.direction, axis=1)
@@ -132,7 +132,7 @@ DEEP = {"diagonal": lp.Diagonal(depth=3), "convolutional": lp.Convolutional((5, 
 def deep_flow(name, seed):
     task = random_task(seed, 3, 5)
     problem = lp.Problem(DEEP[name], start_of(DEEP[name], task), task)
-    run = lp.flow(problem, space=lp.NormalisedTime(margin=1e10))
+    run = lp.flow(problem, margin=1e10)
     margins = run.margins.min(axis=1)
     before = run.directions[np.searchsorted(margins, 1e9)]
     return problem, run.directions[-1], float(np.linalg.norm(run.directions[-1] - before))
@@ -146,13 +146,13 @@ def test_spread_of_three_layers(name, seed):
     """The flow ends at a stationary point: the conditions hold to better than 1e-4."""
     problem, direction, turned = deep_flow(name, seed)
     assert turned < 1e-4
-    found = lp.stationarity(problem, direction, active=1e-5)
+    found = lp.analysis.stationarity(problem, direction, active=1e-5)
     assert found.residuals["spread"] < 1e-4
     assert found.residuals["margins"] < 1e-4
     with pytest.raises(lp.errors.NoTheoremApplies, match="a set"):
         lp.predict(problem)
     wrong = direction + 0.1 * np.abs(direction).max() * np.eye(5)[0]
-    assert not lp.stationarity(problem, wrong, active=1e-5).ok
+    assert not lp.analysis.stationarity(problem, wrong, active=1e-5).ok
 
 
 @pytest.mark.slow
@@ -160,4 +160,4 @@ def test_a_flow_that_passes_by_a_stationary_point():
     """Seed 2 is near one with two active coordinates at 1e4, and leaves it as margin^(1/3)."""
     problem, direction, turned = deep_flow("diagonal", 2)
     assert turned > 1e-2
-    assert not lp.stationarity(problem, direction, active=1e-5).ok
+    assert not lp.analysis.stationarity(problem, direction, active=1e-5).ok

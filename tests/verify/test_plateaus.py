@@ -10,6 +10,7 @@ import pytest
 from tests.theory.problems import diagonal_problem, gaussian_problem
 
 import limitpoint as lp
+from limitpoint.dynamics.coordinates import RTOL
 from limitpoint.verify.checks.plateaus import RESOLVED, compare_plateaus
 from limitpoint.verify.sensitivity import sensitivity_of
 
@@ -79,8 +80,8 @@ class TestAgreement:
     def test_spread_starts_at_wrong_times_disagree(self):
         """One per cent of the times is one of ξ too, however long these are."""
         problem = spread_problem(lp.Diagonal(6), 2, 2, 3, 0.03)
-        path = lp.saddles(problem)
-        late = dataclasses.replace(path, times=1.01 * path.times)
+        path = lp.analysis.saddles(problem)
+        late = dataclasses.replace(path, path_times=1.01 * path.path_times)
         assert disagreements(compare_plateaus(problem, path_of=lambda problem: late)[0])
 
     @pytest.mark.parametrize("depth", [2, 4])
@@ -138,12 +139,12 @@ class TestAgreement:
 
     def test_numbers_times_and_the_count_of_the_others(self):
         problem = gaussian_problem(4, 10, 100, dense=True, log_scale=TINIEST)
-        path = lp.saddles(problem)
+        path = lp.analysis.saddles(problem)
         plateaus, unresolved = compare_plateaus(problem)
         # The last saddle is the limit, compared elsewhere.
         assert len(plateaus) + unresolved == path.n_saddles - 1
         for p in plateaus:
-            begin, end = path.times[[p.number, p.number + 1]] * path.time_unit
+            begin, end = path.path_times[[p.number, p.number + 1]] * path.time_unit
             assert p.time == pytest.approx((begin + end) / 2)
 
 
@@ -153,7 +154,7 @@ class TestUnresolved:
         problem = gaussian_problem(4, 10, 100, dense=True, scale=1e-3)
         plateaus, unresolved = compare_plateaus(problem)
         assert plateaus == ()
-        assert unresolved == lp.saddles(problem).n_saddles - 1
+        assert unresolved == lp.analysis.saddles(problem).n_saddles - 1
         verdict = lp.verify(problem)
         assert saddle_checks(verdict) == []
         assert verdict.notes == (
@@ -174,7 +175,7 @@ class TestUnresolved:
         problem = gaussian_problem(4, 10, 2, dense=True, log_scale=-2000.0)
         plateaus, _ = compare_plateaus(problem)
         assert plateaus
-        integration = lp.SampleSpace().rtol * 201.0
+        integration = RTOL * 201.0
         assert all(p.value_tolerance <= 2 * (RESOLVED + integration) for p in plateaus)
 
     @pytest.mark.parametrize("scale", [1.0, 10.0])
@@ -183,7 +184,7 @@ class TestUnresolved:
 
     def test_one_saddle_has_no_plateau_before_the_limit(self):
         problem = diagonal_problem([[1.0, 2.0]], [1.0], [1.0, 1.0], [0.0, 0.0], log_scale=-500.0)
-        assert lp.saddles(problem).n_saddles == 1
+        assert lp.analysis.saddles(problem).n_saddles == 1
         assert compare_plateaus(problem) == ((), 0)
         verdict = lp.verify(problem)
         assert verdict.passed
@@ -210,7 +211,7 @@ class TestUnresolved:
         problem = lp.Problem(network, lp.Init.random(network, task, 1e-8, seed=1), task)
         plateaus, unresolved = compare_plateaus(problem)
         assert plateaus == ()
-        assert unresolved == lp.saddles(problem).n_saddles - 1
+        assert unresolved == lp.analysis.saddles(problem).n_saddles - 1
 
 
 class TestDisagreement:
@@ -226,7 +227,7 @@ class TestDisagreement:
 
     def follow_wrongly(self, monkeypatch, change):
         def saddles(problem):
-            path = lp.saddles(problem)
+            path = lp.analysis.saddles(problem)
             return dataclasses.replace(path, **change(path))
 
         monkeypatch.setattr(ENGINES, "saddles", saddles)
@@ -253,7 +254,7 @@ class TestDisagreement:
 
         1 % of a time of order one is 1e-2.
         """
-        self.follow_wrongly(monkeypatch, lambda path: {"times": 1.01 * path.times})
+        self.follow_wrongly(monkeypatch, lambda path: {"path_times": 1.01 * path.path_times})
         found = failing(lp.verify(problem))
         assert any(": mirror coordinates" in name for name in found)
 

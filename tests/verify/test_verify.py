@@ -39,7 +39,7 @@ class TestPasses:
         problem = gaussian_problem(8, 20, zero_last=zero_last, log_scale=log_scale)
         verdict = lp.verify(problem)
         assert failing(verdict) == []
-        assert verdict.outcome is lp.Outcome.PASSED
+        assert verdict.outcome is lp.results.Outcome.PASSED
         assert verdict.passed
         assert verdict.training is None
         chained = [note for note in verdict.notes if "plateaus" not in note]
@@ -165,13 +165,13 @@ class TestFails:
         assert "training: distance" in failing(verdict)
 
     def test_a_certificate_that_does_not_hold(self, monkeypatch, problem):
-        bad = lp.Certificate({"feasibility": 1e-6})
+        bad = lp.results.Certificate({"feasibility": 1e-6})
         self.predict_wrongly(monkeypatch, lambda limit: {"certificate": bad})
         assert failing(lp.verify(problem)) == ["limit: feasibility"]
 
     def test_training_that_is_not_finished(self, problem):
         verdict = lp.verify(problem, training=lp.GD(1e-3), steps=10)
-        assert verdict.outcome is lp.Outcome.INCONCLUSIVE
+        assert verdict.outcome is lp.results.Outcome.INCONCLUSIVE
         assert not verdict.passed
         assert failing(verdict) == ["training: relative residual"]
         assert "open" in repr(verdict)
@@ -191,7 +191,7 @@ class TestFails:
 
     def test_training_that_diverged(self, problem):
         verdict = lp.verify(problem, training=lp.GD(10.0), steps=1000)
-        assert verdict.outcome is lp.Outcome.FAILED
+        assert verdict.outcome is lp.results.Outcome.FAILED
         assert verdict.training.status is lp.Status.DIVERGED
 
     def test_a_flow_that_did_not_arrive(self, monkeypatch, problem):
@@ -200,7 +200,7 @@ class TestFails:
 
         monkeypatch.setattr(ENGINES, "flow", stopped)
         verdict = lp.verify(problem)
-        assert verdict.outcome is lp.Outcome.INCONCLUSIVE
+        assert verdict.outcome is lp.results.Outcome.INCONCLUSIVE
         assert set(failing(verdict)) == {
             "sample flow: relative residual",
             "logarithmic flow: relative residual",
@@ -209,7 +209,7 @@ class TestFails:
 
     def test_a_bound_that_is_broken(self, monkeypatch, problem):
         def halved(problem, times):
-            return 0.5 * lp.convergence_bound(problem, times)
+            return 0.5 * lp.atlas.convergence_bound(problem, times)
 
         monkeypatch.setattr(ENGINES, "convergence_bound", halved)
         assert failing(lp.verify(problem)) == ["loss above labarriere's bound"]
@@ -282,5 +282,5 @@ class TestVerdictValue:
 
 
 def test_a_measurement_that_is_not_a_number_fails():
-    assert not lp.Check("x", float("nan"), 1.0, "because").passed
-    assert lp.Check("x", 1.0, 1.0, "because").passed
+    assert not lp.results.Check("x", float("nan"), 1.0, "because").passed
+    assert lp.results.Check("x", 1.0, 1.0, "because").passed

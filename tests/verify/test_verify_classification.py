@@ -159,5 +159,5 @@ def test_layers_that_float64_cannot_hold_beside_each_other_leave_a_verdict_open(
     task = lp.Classification([[1, 2], [0, -3]], [1, -1])
     init = lp.Init([[1.0, 1e-20], [0.0, 0.0]])
     verdict = lp.verify(lp.Problem(lp.Diagonal(depth=2), init, task))
-    assert verdict.outcome is lp.Outcome.INCONCLUSIVE
+    assert verdict.outcome is lp.results.Outcome.INCONCLUSIVE
     assert any("differ by more than float64 holds" in line for line in verdict.missing)

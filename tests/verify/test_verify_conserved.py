@@ -15,7 +15,7 @@ def flow_at_rest():
     """A classification whose every coefficient is driven to the sign that it cannot have."""
     task = lp.Classification([[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0])
     problem = lp.Problem(lp.SignedPower(3), lp.Init(OPPOSITE, 0.67), task)
-    return problem, lp.flow(problem, space=lp.NormalisedTime(margin=1e8))
+    return problem, lp.flow(problem, margin=1e8)
 
 
 @pytest.mark.parametrize("size", [1e-12, 1e-6])
@@ -30,7 +30,7 @@ def test_layers_that_vanish_together_in_a_classification():
     """The angle whose cotangent is `1/u + 1/w` is lost when u + w is rounding."""
     problem, run = flow_at_rest()
     assert run.status is lp.Status.AT_REST
-    assert lp.drift(problem.network, run).relative > 1.0
+    assert lp.analysis.drift(problem.network, run).relative > 1.0
     assert drift_check("drift", problem.network, run, ERROR, "").passed
 
 

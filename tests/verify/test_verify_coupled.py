@@ -5,7 +5,7 @@ import importlib
 
 import numpy as np
 import pytest
-from tests.oracles import radial_flow as oracle
+from tests.oracles.flows import radial_flow as oracle
 
 import limitpoint as lp
 from limitpoint.verify.sensitivity import sensitivity_of

@@ -58,7 +58,7 @@ def test_a_predicted_layer_off_by_a_percent(name, which, monkeypatch):
     monkeypatch.setattr(ENGINES, "predict", lambda problem: wrong)
     verdict = lp.verify(problem)
     assert failing(verdict) == {"parameter flow: layers"}
-    assert verdict.outcome is lp.Outcome.FAILED
+    assert verdict.outcome is lp.results.Outcome.FAILED
 
 
 def start(network):
@@ -86,5 +86,5 @@ def test_a_layer_that_strays_by_a_percent_on_the_way(name, share, monkeypatch):
 
     monkeypatch.setattr(ENGINES, "flow", flow)
     verdict = lp.verify(problem)
-    assert verdict.outcome is lp.Outcome.FAILED
+    assert verdict.outcome is lp.results.Outcome.FAILED
     assert "parameter flow: invariant drift" in failing(verdict)

@@ -47,7 +47,7 @@ class TestInconclusive:
         if turned:
             predict_wrongly(monkeypatch, coef=lambda coef: coef[::-1] * [1.0, -1.0])
         verdict = lp.verify(self.problem)
-        assert verdict.outcome is lp.Outcome.INCONCLUSIVE
+        assert verdict.outcome is lp.results.Outcome.INCONCLUSIVE
         assert not verdict.passed
         assert "still turning" in verdict.missing[0]
         assert "INCONCLUSIVE" in repr(verdict)
@@ -57,7 +57,7 @@ class TestInconclusive:
         """With too few steps at every scale nothing independent is left."""
         monkeypatch.setattr(INDEPENDENT, "MOST_STEPS", 5)
         verdict = lp.verify(deep(1e-3))
-        assert verdict.outcome is lp.Outcome.INCONCLUSIVE
+        assert verdict.outcome is lp.results.Outcome.INCONCLUSIVE
         assert failing(verdict) == set()
         assert "no run of the parameters themselves" in verdict.missing[0]
         assert "step limit" in verdict.missing[0]
@@ -65,13 +65,13 @@ class TestInconclusive:
         assert plain["passed"] is False
         assert plain["outcome"] == "INCONCLUSIVE"
         assert plain["missing"] == list(verdict.missing)
-        assert plain["message"] == str(lp.Outcome.INCONCLUSIVE)
+        assert plain["message"] == str(lp.results.Outcome.INCONCLUSIVE)
         assert verdict.to_xarray().attrs["outcome"] == "INCONCLUSIVE"
 
     def test_a_tolerance_too_wide_to_tell(self, monkeypatch):
         monkeypatch.setattr(INDEPENDENT, "DECISIVE", 1e-12)
         verdict = lp.verify(deep(0.95))
-        assert verdict.outcome is lp.Outcome.INCONCLUSIVE
+        assert verdict.outcome is lp.results.Outcome.INCONCLUSIVE
         assert verdict.missing
 
 
@@ -86,7 +86,7 @@ class TestChain:
 
     def test_passes_and_names_both_scales(self):
         verdict = lp.verify(self.problem)
-        assert verdict.outcome is lp.Outcome.PASSED
+        assert verdict.outcome is lp.results.Outcome.PASSED
         (note,) = [one for one in verdict.notes if "themselves were integrated" in one]
         assert ", not at 1e-200: " in note
         kinds = {check.name.split(" at scale ")[0] for check in verdict.checks}
@@ -122,7 +122,7 @@ class TestChain:
 
         monkeypatch.setattr(ENGINES, "flow", flow)
         verdict = lp.verify(self.problem)
-        assert verdict.outcome is lp.Outcome.FAILED
+        assert verdict.outcome is lp.results.Outcome.FAILED
         assert any(name.startswith("parameter flow at scale") for name in failing(verdict))
 
 
@@ -150,7 +150,9 @@ def test_targets_near_the_rounding_of_cancelling_terms(network, size):
         # Where rounding of the terms is above a millionth of the target nothing is certified.
         verdict = lp.verify(problem)
         hidden = verdict.limit.status is lp.Status.DATA_HIDDEN
-        assert verdict.outcome is (lp.Outcome.INCONCLUSIVE if hidden else lp.Outcome.PASSED)
+        assert verdict.outcome is (
+            lp.results.Outcome.INCONCLUSIVE if hidden else lp.results.Outcome.PASSED
+        )
         assert hidden <= (size < 1e-8)
     else:
         with pytest.raises(lp.errors.ScaleNotRepresentable, match="below the rounding"):
@@ -162,7 +164,7 @@ def test_samples_whose_gradients_hide_each_other():
     task = lp.Regression([[1, 2, 3], [1e-15, 3e-15, 1e-15]], [1, 2e-15])
     network = lp.Diagonal(2)
     verdict = lp.verify(lp.Problem(network, lp.Init.zero_last(network, task, scale=0.1), task))
-    assert verdict.outcome is lp.Outcome.INCONCLUSIVE
+    assert verdict.outcome is lp.results.Outcome.INCONCLUSIVE
     assert "samples differ so much in size" in verdict.missing[0]
     assert all(check.passed for check in verdict.checks)
 
@@ -173,5 +175,5 @@ def test_a_prediction_that_is_not_certified_passes_no_verdict():
     network = lp.Diagonal(2)
     verdict = lp.verify(lp.Problem(network, lp.Init.zero_last(network, task, scale=0.1), task))
     assert verdict.limit.status is lp.Status.RANK_HIDDEN
-    assert verdict.outcome is lp.Outcome.INCONCLUSIVE
+    assert verdict.outcome is lp.results.Outcome.INCONCLUSIVE
     assert "not certified" in verdict.missing[0]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import limitpoint as lp
+from limitpoint.dynamics.coordinates import RTOL
 from limitpoint.verify.sensitivity import ACCUMULATION, sensitivity_of
 
 
@@ -114,7 +115,7 @@ def test_sensitivity_of_one_sample_is_a_derivative(network, scale):
     # And the flow's end is within what it explains.
     space = lp.ParameterSpace()
     run = lp.flow(problem, space=space)
-    errors = ACCUMULATION * space.rtol * (1 + scales.longest_growth)
+    errors = ACCUMULATION * RTOL * (1 + scales.longest_growth)
     assert scales.distance(run.coef) <= scales.tolerance(run.coef, errors)
 
 

@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 import pytest
-from tests.oracles import two_layer_flow as oracle
+from tests.oracles.flows import two_layer_flow as oracle
 
 import limitpoint as lp
 from limitpoint.errors import InitError, NoTheoremApplies, ScaleNotRepresentable
@@ -228,7 +228,7 @@ class TestFails:
         assert (found != set()) == (kind == "whitened")
 
     def test_a_certificate_that_does_not_hold(self, case):
-        bad = lp.Certificate({"stationarity": 1e-6})
+        bad = lp.results.Certificate({"stationarity": 1e-6})
         assert case[3](certificate=bad) == {"limit: stationarity"}
 
     def test_flows_from_elsewhere(self, monkeypatch):

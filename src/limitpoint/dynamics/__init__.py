@@ -6,15 +6,22 @@ from limitpoint.dynamics.analysis.spectrum import Spectrum, spectrum
 from limitpoint.dynamics.classification.limit_direction import LimitDirection, limit_direction
 from limitpoint.dynamics.coordinates import (
     LogCoordinates,
-    NormalisedTime,
     ParameterSpace,
     SampleSpace,
 )
+from limitpoint.dynamics.diffusion import Diffusion, Paths, simulate
 from limitpoint.dynamics.flow import flow
 from limitpoint.dynamics.relative_residual import RelativeResidual
-from limitpoint.dynamics.sde import Diffusion, Paths, simulate
 from limitpoint.dynamics.training.label_noise import LabelNoise, LabelNoiseModel
 from limitpoint.dynamics.training.optimisers import GD, SGD, Optimiser
+from limitpoint.dynamics.training.optimisers_by_name import (
+    OPTIMISERS,
+    PROBES,
+    made_optimiser,
+    made_probe,
+    register_optimiser,
+    register_probe,
+)
 from limitpoint.dynamics.training.probes import Distance, NoiseTerm, Probe, StartTerm
 from limitpoint.dynamics.training.sweep import Sweep
 from limitpoint.dynamics.training.train import train
@@ -23,6 +30,8 @@ from limitpoint.dynamics.trajectory import Trajectory, as_trajectory
 
 __all__ = [
     "GD",
+    "OPTIMISERS",
+    "PROBES",
     "SGD",
     "Diffusion",
     "Distance",
@@ -32,7 +41,6 @@ __all__ = [
     "LimitDirection",
     "LogCoordinates",
     "NoiseTerm",
-    "NormalisedTime",
     "Optimiser",
     "ParameterSpace",
     "Paths",
@@ -47,7 +55,11 @@ __all__ = [
     "drift",
     "flow",
     "limit_direction",
+    "made_optimiser",
+    "made_probe",
     "null_space_drift",
+    "register_optimiser",
+    "register_probe",
     "simulate",
     "spectrum",
     "train",

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics.relative_residual import RelativeResidual
 from limitpoint.errors import DataError
+from limitpoint.foundation.arrays import Float
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
 
@@ -52,7 +52,10 @@ def wrong_share(margins: Float) -> float:
 
 
 def measured(problem: Problem, layers: Sequence[Any]) -> Float:
-    """What a measure measures: coefficients, or outputs where the network has no coefficients."""
+    """What the residual is that of.
+
+    Coefficients, or outputs where the network has no coefficients.
+    """
     network = problem.network
     if network.is_linear:
         return np.asarray(network.coef(layers))
@@ -60,7 +63,7 @@ def measured(problem: Problem, layers: Sequence[Any]) -> Float:
 
 
 def measured_task(problem: Problem) -> Regression:
-    """The task whose coefficients are measured; outputs are coefficients of the samples themselves.
+    """The task whose residual is taken; outputs are coefficients of the samples themselves.
 
     What a network without coefficients can reach is not known, so that y itself is aimed at.
     """

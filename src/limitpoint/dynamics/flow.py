@@ -3,23 +3,25 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float, as_float_array, as_number, shown
-from limitpoint.dynamics.classification.flow_to_margin import follow_in_normalised_time
+from limitpoint.dynamics.classification.flow_to_margin import MARGIN, as_margin, flow_to_margin
 from limitpoint.dynamics.coordinates import (
+    Coordinates,
     LogCoordinates,
-    NormalisedTime,
     ParameterSpace,
     SampleSpace,
     default_coordinates,
     is_resolved,
+    tolerance_of,
 )
 from limitpoint.dynamics.flows.log_coordinates import flow_in_log_coordinates
 from limitpoint.dynamics.flows.parameter_space import flow_in_parameter_space
-from limitpoint.dynamics.flows.radial import flow_in_row_space, safe_radial_map
+from limitpoint.dynamics.flows.radial_flow import flow_in_row_space, safe_radial_map
 from limitpoint.dynamics.flows.sample_space import flow_in_sample_space
 from limitpoint.dynamics.flows.two_layers import check_resolved, flow_of_two_layers
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import InitError, LimitpointError
+from limitpoint.foundation.arrays import Float, as_float_array, as_number, shown
+from limitpoint.mirror.charts.log_chart import LogChart
 from limitpoint.networks import TwoLayer
 from limitpoint.problem import Problem, as_problem
 from limitpoint.tasks import Classification
@@ -35,7 +37,8 @@ def flow(
     *,
     t_end: float | None = None,
     times: ArrayLike | None = None,
-    space: SampleSpace | ParameterSpace | LogCoordinates | NormalisedTime | None = None,
+    margin: float | None = None,
+    space: Coordinates | None = None,
 ) -> Trajectory:
     """Simulate exact gradient flow.
 
@@ -48,11 +51,15 @@ def flow(
     times
         Record exactly at these times (increasing, the last one is the end); by default at the
         integrator's own steps, which crowd where the coefficients change.
+    margin
+        Of a classification: stop when the smallest margin is as large as this (1e6 by default, at
+        most 1e12: beyond, rounding of the margins blurs which samples weigh how much), unless an
+        end is given. It is followed by `dθ/dτ = −∇ log loss`, `dτ = loss dt`, to losses far below
+        the smallest float and times far beyond the largest, which the trajectory has in logarithms.
     space
-        `SampleSpace()` (default where the network has a mirror map whose mirror coordinates float64
+        The coordinates: `SampleSpace()` (default where the network has a mirror map that float64
         resolves, or a radial map), `LogCoordinates()` (default for the other networks that have
-        them) or `ParameterSpace()` (default for the rest). A classification has one way only,
-        `NormalisedTime(margin=1e6)`.
+        them, and for their classifications) or `ParameterSpace()` (default for the rest).
 
     Raises
     ------
@@ -73,7 +80,7 @@ def flow(
 
     >>> task = lp.Classification([[1, 2], [0, -3]], [1, -1])
     >>> problem = lp.Problem(network, lp.Init.zero_last(network, task, scale=0.1), task)
-    >>> run = lp.flow(problem, space=lp.NormalisedTime(margin=1e8))
+    >>> run = lp.flow(problem, margin=1e8)
     >>> run.directions[-1].round(3).tolist(), float(run.log_losses[-1]) < -1e8
     ([0.0, 1.0], True)
     """
@@ -84,26 +91,17 @@ def flow(
             "time (log_scale=-2302.6 is 10^-1000)"
         )
     t_end, recorded = _checked_times(t_end, times)
-    if isinstance(problem.task, Classification):
-        if not isinstance(space, NormalisedTime | None):
-            raise LimitpointError(
-                "the flow of a classification runs in normalised time: space must be "
-                f"NormalisedTime(margin=1e6); it is {shown(space)}"
-            )
-        space = NormalisedTime() if space is None else space
-        return follow_in_normalised_time(
-            problem,
-            t_end,
-            recorded,
-            space.margin,
-            space.rtol,
-            space.max_steps,
-            space.own_layers,
-        )[0]
-    if isinstance(space, NormalisedTime):
+    if not isinstance(space, Coordinates | None):
         raise LimitpointError(
-            "normalised time is for a classification; of a regression space must be "
-            f"SampleSpace(), ParameterSpace() or LogCoordinates(); it is {space!r}"
+            "space must be SampleSpace(), ParameterSpace() or LogCoordinates(); it is "
+            f"{shown(space)}"
+        )
+    if isinstance(problem.task, Classification):
+        return _classification_flow(problem, t_end, recorded, margin, space)
+    if margin is not None:
+        raise LimitpointError(
+            "margin is for a classification; the flow of a regression stops at t_end, or when the "
+            "data are fitted"
         )
     mirror = problem.network.mirror_map(problem.init)
     radial = safe_radial_map(problem)
@@ -112,32 +110,23 @@ def flow(
         check_resolved(problem)
     if space is None:
         space = default_coordinates(problem)
+    rtol = tolerance_of(space, problem)
     if isinstance(space, ParameterSpace):
         return flow_in_parameter_space(
-            problem, t_end, recorded, space.rtol, space.residual_tolerance, space.max_steps
+            problem, t_end, recorded, rtol, space.residual_tolerance, space.max_steps
         )
     if isinstance(space, LogCoordinates):
-        growth = problem.network.log_chart(problem.init)
-        if growth is None:
-            raise InitError(
-                f"{problem.network} has no logarithmic coordinates from this start; use "
-                "space=ParameterSpace()"
-            )
+        chart = _log_chart(problem)
         return flow_in_log_coordinates(
-            problem, growth, t_end, recorded, space.rtol, space.residual_tolerance, space.max_steps
-        )
-    if not isinstance(space, SampleSpace):
-        raise LimitpointError(
-            "space must be SampleSpace(), ParameterSpace() or LogCoordinates(); it is "
-            f"{shown(space)}"
+            problem, chart, t_end, recorded, rtol, space.residual_tolerance, space.max_steps
         )
     if two_layers:
         return flow_of_two_layers(
-            problem, t_end, recorded, space.rtol, space.residual_tolerance, space.max_steps
+            problem, t_end, recorded, rtol, space.residual_tolerance, space.max_steps
         )
     if radial is not None:
         return flow_in_row_space(
-            problem, radial, t_end, recorded, space.rtol, space.residual_tolerance, space.max_steps
+            problem, radial, t_end, recorded, rtol, space.residual_tolerance, space.max_steps
         )
     if mirror is None:
         raise InitError(
@@ -150,8 +139,45 @@ def flow(
             f"{problem.regression.fit_size:.1g}; use space=LogCoordinates()"
         )
     return flow_in_sample_space(
-        problem, mirror, t_end, recorded, space.rtol, space.residual_tolerance, space.max_steps
+        problem, mirror, t_end, recorded, rtol, space.residual_tolerance, space.max_steps
     )
+
+
+def _classification_flow(
+    problem: Problem,
+    t_end: float | None,
+    times: Float | None,
+    margin: float | None,
+    space: Coordinates | None,
+) -> Trajectory:
+    """To the margin asked for, in logarithmic coordinates or in the layers themselves."""
+    if isinstance(space, SampleSpace):
+        raise LimitpointError(
+            "the flow of a classification runs in LogCoordinates() or ParameterSpace(): in sample "
+            "space its mirror coordinates grow for ever"
+        )
+    if isinstance(space, LogCoordinates):
+        _log_chart(problem)
+    space = default_coordinates(problem) if space is None else space
+    return flow_to_margin(
+        problem,
+        t_end,
+        times,
+        as_margin(MARGIN if margin is None else margin),
+        tolerance_of(space, problem),
+        space.max_steps,
+        isinstance(space, ParameterSpace),
+    )[0]
+
+
+def _log_chart(problem: Problem) -> LogChart:
+    chart = problem.network.log_chart(problem.init)
+    if chart is None:
+        raise InitError(
+            f"{problem.network} has no logarithmic coordinates from this start; use "
+            "space=ParameterSpace()"
+        )
+    return chart
 
 
 def _checked_times(

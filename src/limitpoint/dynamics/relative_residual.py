@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from limitpoint.arrays import Float
-from limitpoint.dynamics.flows.row_space import RowSpace
-from limitpoint.linalg import Equilibrated
+from limitpoint.dynamics.row_space import RowSpace
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.linalg import Equilibrated
 from limitpoint.status import Status
 from limitpoint.tasks import Regression
 
@@ -63,7 +63,7 @@ class RelativeResidual:
         lower: Float | None = None,
         upper: Float | None = None,
     ) -> "RelativeResidual":
-        """Measure for a run from `start` with coefficients that stay within these bounds."""
+        """The residual of a run from `start` with coefficients that stay within these bounds."""
         n = task.n_features
         lower = np.full(n, -np.inf) if lower is None else lower
         upper = np.full(n, np.inf) if upper is None else upper

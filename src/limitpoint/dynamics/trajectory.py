@@ -8,9 +8,10 @@ import xarray as xr
 from numpy.typing import NDArray
 from rich.console import Group
 
-from limitpoint.arrays import Float, as_kind, read_only
-from limitpoint.display import number, table, to_html, to_text
 from limitpoint.errors import LimitpointError
+from limitpoint.foundation.arrays import Float, as_kind, read_only
+from limitpoint.foundation.display import number, table
+from limitpoint.foundation.result import Result
 from limitpoint.status import Status
 
 __all__ = ["Trajectory", "as_trajectory"]
@@ -23,7 +24,7 @@ LARGEST_LOG = 300.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory:
+class Trajectory(Result):
     """Coefficients, loss, layers and duals along time, backed by an `xarray.Dataset`.
 
     Attributes
@@ -252,12 +253,6 @@ class Trajectory:
             body = [(str(steps[r]), *row[1:]) for r, row in zip(rows, body, strict=True)]
         title = f"{self.kind}: {len(self.times)} records, {self.coef.size} coefficients"
         return Group(table(title, columns, body), str(self.status))
-
-    def __repr__(self) -> str:
-        return to_text(self.__rich__())
-
-    def _repr_html_(self) -> str:
-        return to_html(repr(self))
 
 
 def as_trajectory(value: Any, name: str = "trajectory") -> Trajectory:

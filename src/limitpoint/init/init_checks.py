@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import (
+from limitpoint.errors import InitError, NetworkError
+from limitpoint.foundation.arrays import (
     Float,
     as_float_array,
     as_number,
@@ -16,7 +17,6 @@ from limitpoint.arrays import (
     check_numbers,
     shown,
 )
-from limitpoint.errors import InitError, NetworkError
 from limitpoint.tasks import as_task
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float, as_float_array, as_number, as_seed, read_only
 from limitpoint.errors import InitError, ScaleNotRepresentable
+from limitpoint.foundation.arrays import Float, as_float_array, as_number, as_seed, read_only
+from limitpoint.foundation.values import Value
 from limitpoint.init.init_checks import (
     LARGEST_ENTRY,
     LARGEST_LOG,
@@ -39,7 +40,7 @@ __all__ = ["Init"]
 
 
 @dataclass(frozen=True, eq=False)
-class Init:
+class Init(Value):
     """Initial layers `scale · direction`.
 
     Parameters

@@ -1,11 +1,11 @@
 """Mirror maps: how each coefficient moves along its own curve as its mirror coordinate runs."""
 
-from limitpoint.mirror.activation import ActivationTimes, diagonal_activation_times
-from limitpoint.mirror.base import MirrorMap, MirrorPoint
-from limitpoint.mirror.curve import CurveMap, CurvePoint
+from limitpoint.mirror.activation_times import ActivationTimes, diagonal_activation_times
+from limitpoint.mirror.curve_map import CurveMap, CurvePoint
 from limitpoint.mirror.deep_diagonal.deep_diagonal_map import DeepMap
-from limitpoint.mirror.exponential import ExponentialMap
-from limitpoint.mirror.radial import PairRadius, PowerRadius, RadialMap
+from limitpoint.mirror.exponential_map import ExponentialMap
+from limitpoint.mirror.mirror_map import MirrorMap, MirrorPoint
+from limitpoint.mirror.radial_map import PairRadius, PowerRadius, RadialMap
 from limitpoint.mirror.units import as_curve, in_units
 
 __all__ = [

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.mirror.activation import ActivationTimes
-from limitpoint.mirror.base import MirrorMap
-from limitpoint.mirror.curve import CurveMap, CurvePoint
+from limitpoint.foundation.arrays import Float
+from limitpoint.mirror.activation_times import ActivationTimes
+from limitpoint.mirror.curve_map import CurveMap, CurvePoint
+from limitpoint.mirror.mirror_map import MirrorMap
 
 __all__ = ["ClosedCurve"]
 

@@ -1,4 +1,4 @@
-"""The two kinds of curve of a power network, at scale 1 (notation: `limitpoint.mirror.power`).
+"""The two kinds of curve of a power network, at scale 1 (notation: `limitpoint.mirror.power_map`).
 
 All is computed from logarithms: what has a pole there, or vanishes, is a sum here.
 """
@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.mirror.curve import CurvePoint
+from limitpoint.foundation.arrays import Float
+from limitpoint.mirror.curve_map import CurvePoint
 
 __all__ = ["Rising", "Straddling"]
 

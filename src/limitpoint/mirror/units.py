@@ -12,11 +12,11 @@ from typing import overload
 
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.mirror.activation import ActivationTimes
-from limitpoint.mirror.base import MirrorMap, MirrorPoint
+from limitpoint.foundation.arrays import Float
+from limitpoint.mirror.activation_times import ActivationTimes
 from limitpoint.mirror.closed_curve import ClosedCurve
-from limitpoint.mirror.curve import CurveMap, CurvePoint
+from limitpoint.mirror.curve_map import CurveMap, CurvePoint
+from limitpoint.mirror.mirror_map import MirrorMap, MirrorPoint
 
 __all__ = ["as_curve", "in_units"]
 

@@ -1,14 +1,13 @@
 """Networks: how parameters become coefficients. One file per architecture."""
 
 from limitpoint.mirror.charts.deep_diagonal_chart import DeepDiagonalChart
-from limitpoint.networks.activation_times import activation_times
-from limitpoint.networks.base import Network, as_network
 from limitpoint.networks.diagonal import Diagonal
 from limitpoint.networks.fully_connected import FullyConnected
 from limitpoint.networks.general.general_network import General
 from limitpoint.networks.kinds.coupled import BALANCE_TOLERANCE, CoupledNetwork
 from limitpoint.networks.kinds.multilinear import MultilinearNetwork
 from limitpoint.networks.kinds.without_mirror_map import WithoutMirrorMap
+from limitpoint.networks.network import Network, activation_times, as_network
 from limitpoint.networks.paired import Paired
 from limitpoint.networks.power import Power, SignedPower
 from limitpoint.networks.rank_one import RankOne

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.mirror import (
     ActivationTimes,

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import Float
 from limitpoint.errors import InitError
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.mirror import PowerRadius, RadialMap
 from limitpoint.networks.kinds.coupled import BALANCE_TOLERANCE, CoupledNetwork

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
-from limitpoint.mirror.activation import ActivationTimes
-from limitpoint.mirror.base import MirrorMap
+from limitpoint.mirror.activation_times import ActivationTimes
 from limitpoint.mirror.charts.log_chart import LogChart
 from limitpoint.mirror.charts.power_sums import PowerSums
-from limitpoint.mirror.exponential import ExponentialMap
-from limitpoint.networks.base import Network
+from limitpoint.mirror.exponential_map import ExponentialMap
+from limitpoint.mirror.mirror_map import MirrorMap
 from limitpoint.networks.kinds.single_output import feature_shape
+from limitpoint.networks.network import Network
 from limitpoint.tasks import Task
 
 __all__ = ["Paired"]

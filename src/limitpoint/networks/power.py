@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
-from limitpoint.mirror.activation import ActivationTimes
-from limitpoint.mirror.base import MirrorMap
+from limitpoint.mirror.activation_times import ActivationTimes
 from limitpoint.mirror.charts.log_chart import LogChart
 from limitpoint.mirror.charts.power_sums import PowerSums
-from limitpoint.mirror.exponential import ExponentialMap
-from limitpoint.mirror.power import PowerMap
+from limitpoint.mirror.exponential_map import ExponentialMap
+from limitpoint.mirror.mirror_map import MirrorMap
+from limitpoint.mirror.power_map import PowerMap
 from limitpoint.networks.kinds.layered import LayeredNetwork
 from limitpoint.networks.kinds.single_output import feature_shape
 from limitpoint.tasks import Task

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import Float, as_depth, as_whole_number
 from limitpoint.errors import NetworkError
+from limitpoint.foundation.arrays import Float, as_depth, as_whole_number
 from limitpoint.init import Init
 from limitpoint.mirror import PairRadius, PowerRadius, RadialMap
 from limitpoint.networks.kinds.coupled import BALANCE_TOLERANCE, CoupledNetwork

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.networks.kinds.widths import as_widths
 from limitpoint.networks.kinds.without_mirror_map import WithoutMirrorMap
 from limitpoint.tasks import Task
@@ -58,7 +58,7 @@ class ReLU(WithoutMirrorMap):
 
     @property
     def is_linear(self) -> bool:
-        """No."""
+        """No: outputs are not linear in the input, and there are no coefficients."""
         return False
 
     @property

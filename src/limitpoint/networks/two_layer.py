@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import Float, as_whole_number
 from limitpoint.errors import NetworkError
+from limitpoint.foundation.arrays import Float, as_whole_number
 from limitpoint.networks.kinds.without_mirror_map import WithoutMirrorMap
 from limitpoint.tasks import Task
 

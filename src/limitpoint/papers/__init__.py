@@ -7,6 +7,12 @@ from limitpoint.papers.plane_figure import plot_plane
 from limitpoint.papers.reports.atlas_page import atlas_page
 from limitpoint.papers.reports.html_report import report
 from limitpoint.papers.reproduction import Outcome, Reproduction, reproduce
+from limitpoint.papers.varre2023.noise_process import (
+    NoiseProcess,
+    alignments,
+    commutator_norms,
+    commutators,
+)
 
 # Importing a paper registers its experiments; these are all, in order.
 PAPERS = (zhao2026, labarriere2024, yun2021, varre2023, lyu2023)
@@ -15,9 +21,13 @@ __all__ = [
     "PAPERS",
     "Check",
     "Experiment",
+    "NoiseProcess",
     "Outcome",
     "Reproduction",
+    "alignments",
     "atlas_page",
+    "commutator_norms",
+    "commutators",
     "experiment",
     "experiments",
     "plot_plane",

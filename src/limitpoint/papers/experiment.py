@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import xarray as xr
 from matplotlib.figure import Figure
 
-from limitpoint.errors import LimitpointError
+from limitpoint.foundation.registry import add, look_up
 from limitpoint.papers.measured import Check
 
 __all__ = ["PREDICTED", "Experiment", "experiment", "experiments", "register"]
@@ -77,9 +77,7 @@ _REGISTRY: dict[str, Experiment] = {}
 def register(kind: E) -> E:
     """Add an experiment, in its printed configuration, to the list; ids are unique."""
     made = kind()
-    if made.id in _REGISTRY:
-        raise RuntimeError(f"experiment {made.id} is registered twice")
-    _REGISTRY[made.id] = made
+    add(_REGISTRY, made.id, made, "experiment")
     return kind
 
 
@@ -99,8 +97,4 @@ def _place(figure: str) -> tuple[bool, int, str]:
 
 def experiment(name: str) -> Experiment:
     """The experiment of this id."""
-    if name not in _REGISTRY:
-        raise LimitpointError(
-            f"there is no experiment {name!r}; known are {', '.join(sorted(_REGISTRY))}"
-        )
-    return _REGISTRY[name]
+    return look_up(_REGISTRY, name, "experiment")

@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from limitpoint.arrays import Float, as_kind
 from limitpoint.dynamics import Trajectory
 from limitpoint.errors import LimitpointError
-from limitpoint.plot.separation import from_separation
+from limitpoint.foundation.arrays import Float, as_kind
+from limitpoint.plot.margins import from_separation
 from limitpoint.plot.style import COLOURS, new_figure
 from limitpoint.tasks import Classification, Regression, Task, as_task
 from limitpoint.theory import Limit

@@ -10,7 +10,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from limitpoint.display import table, to_html, to_text
+from limitpoint.foundation.display import table
+from limitpoint.foundation.result import Result
 from limitpoint.papers.experiment import Experiment
 from limitpoint.papers.reports.folder import finished, remove_unfinished, write
 
@@ -42,8 +43,8 @@ class Outcome:
         return self.record is not None and bool(self.record["passed"])
 
 
-@dataclass(frozen=True, repr=False)
-class Reproduction:
+@dataclass(frozen=True, eq=False, repr=False)
+class Reproduction(Result):
     """How all of them went."""
 
     outcomes: tuple[Outcome, ...]
@@ -68,12 +69,6 @@ class Reproduction:
         word = "PASSED" if self.passed else "FAILED"
         columns = ("experiment", "", "checks", "seconds", "closest to its tolerance")
         return table(f"Reproduction: {word}", columns, rows)
-
-    def __repr__(self) -> str:
-        return to_text(self.__rich__())
-
-    def _repr_html_(self) -> str:
-        return to_html(repr(self))
 
 
 def reproduce(

@@ -5,8 +5,8 @@ from pathlib import Path
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from limitpoint.arrays import as_kind, as_path
 from limitpoint.errors import LimitpointError
+from limitpoint.foundation.arrays import as_kind, as_path
 
 __all__ = ["check_format", "save"]
 

@@ -3,10 +3,10 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from limitpoint.arrays import as_kind
 from limitpoint.dynamics import LimitDirection
 from limitpoint.errors import LimitpointError
-from limitpoint.plot.separation import plot_separation
+from limitpoint.foundation.arrays import as_kind
+from limitpoint.plot.margins import plot_separation
 from limitpoint.plot.style import largest, new_figure, style_of
 from limitpoint.theory import Limit, as_limit
 

@@ -8,10 +8,10 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import LogLocator, MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from limitpoint.arrays import Float, as_float_array, as_kind
 from limitpoint.dynamics import Trajectory, as_trajectory
 from limitpoint.errors import LimitpointError
-from limitpoint.plot.separation import plot_separation
+from limitpoint.foundation.arrays import Float, as_float_array, as_kind
+from limitpoint.plot.margins import plot_separation
 from limitpoint.plot.style import COLOURS, flat, largest, new_figure, style_of
 from limitpoint.tasks import Classification
 from limitpoint.theory import Limit, LimitPath, SaddlePath, as_limit
@@ -57,7 +57,7 @@ def plot_trajectory(
 
     A middle panel shows the log-moduli: coefficients that are still inactive are visible there
     alone. A training run can be laid over a flow as dots, an upper bound on the loss at the times
-    of the trajectory as a dashed line: `bound=lp.convergence_bound(problem, trajectory.times)`.
+    of the trajectory as a dashed line: `bound=lp.atlas.convergence_bound(problem, run.times)`.
     What is not finite is left out.
 
     Of a classification the directions of the coefficients are drawn against the smallest margin (of
@@ -230,7 +230,7 @@ def plot_saddles(path: SaddlePath) -> Figure:
     rows: Any = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
     values, losses = rows[0].subplots(2, 1, sharex=True, height_ratios=(2, 1))
     unit = path.time_unit if np.isfinite(path.time_unit) else 1.0
-    times = path.times * unit
+    times = path.path_times * unit
     # The last saddle is the limit: it lasts for ever, drawn as one more tenth of the path.
     end = times[-1] + 0.1 * (times[-1] or 1.0)
     edges = np.append(times, end)

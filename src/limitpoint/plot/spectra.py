@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from limitpoint.arrays import Float, as_float_array, as_kind, shown
 from limitpoint.dynamics.analysis.spectrum import Spectrum
 from limitpoint.errors import LimitpointError
+from limitpoint.foundation.arrays import Float, as_float_array, as_kind, shown
 from limitpoint.plot.style import COLOURS, new_figure
 from limitpoint.theory.two_layer.riccati import JumpProcess
 
@@ -148,7 +148,7 @@ def _jump_times(jumps: JumpProcess | ArrayLike | None) -> Float:
     if jumps is None:
         return np.empty(0)
     if isinstance(jumps, JumpProcess):
-        return jumps.times * jumps.unit
+        return jumps.path_times * jumps.unit
     return as_float_array(jumps, "jumps", LimitpointError, ndim=(1,))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 
 __all__ = ["COLOURS", "flat", "largest", "new_figure", "style_of"]
 

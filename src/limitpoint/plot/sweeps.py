@@ -5,9 +5,9 @@ from itertools import cycle
 import numpy as np
 from matplotlib.figure import Figure
 
-from limitpoint.arrays import Float, as_kind, shown
 from limitpoint.dynamics import Sweep
 from limitpoint.errors import LimitpointError
+from limitpoint.foundation.arrays import Float, as_kind, shown
 from limitpoint.plot.style import COLOURS, new_figure
 
 __all__ = ["plot_sweep"]

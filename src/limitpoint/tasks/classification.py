@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import MOST_AXES, Float, as_real_array, read_only, shown
 from limitpoint.errors import DataError
+from limitpoint.foundation.arrays import MOST_AXES, Float, as_real_array, read_only, shown
 from limitpoint.tasks.separation import Separation
 from limitpoint.tasks.task import Task, as_loss_factor, as_samples
 

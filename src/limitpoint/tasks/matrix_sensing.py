@@ -6,8 +6,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import MOST_AXES, Float, as_float_array, as_real_array
 from limitpoint.errors import DataError
+from limitpoint.foundation.arrays import MOST_AXES, Float, as_float_array, as_real_array
 from limitpoint.tasks.regression import Regression
 from limitpoint.tasks.task import check_size
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float
 from limitpoint.errors import DataError
+from limitpoint.foundation.arrays import Float
 from limitpoint.tasks.task import Task, as_loss_factor, as_samples, check_size
 
 __all__ = ["Regression"]

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linprog
 
-from limitpoint.arrays import Float, read_only
 from limitpoint.errors import NotSeparable
-from limitpoint.linalg import EPS, equilibrate
+from limitpoint.foundation.arrays import Float, read_only
+from limitpoint.foundation.linalg import EPS, equilibrate
+from limitpoint.foundation.values import Value
 
 __all__ = ["Separation"]
 
@@ -19,7 +20,7 @@ SAMPLES_NAMED = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Separation:
+class Separation(Value):
     """A direction z that separates the classes, and the margin `min_i y_i⟨x_i, z⟩` by which.
 
     The direction has norm 1. It is one that separates, not the one with the largest margin.

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float, as_float_array, as_kind, as_positive
 from limitpoint.errors import DataError
+from limitpoint.foundation.arrays import Float, as_float_array, as_kind, as_positive
+from limitpoint.foundation.values import Value
 
 __all__ = [
     "LARGEST",
@@ -23,7 +24,7 @@ __all__ = [
 SMALLEST, LARGEST = 1e-75, 1e75
 
 
-class Task(ABC):
+class Task(Value, ABC):
     """Data and a loss.
 
     Attributes

@@ -9,6 +9,7 @@ from limitpoint.theory.scale_path import LimitPath, predict_path
 from limitpoint.theory.solvers.basis_pursuit import Saddle, SaddlePath, saddle_path
 from limitpoint.theory.solvers.margin.certify.stationarity import stationarity
 from limitpoint.theory.theorems.diagonalisable import Reduction, reduction_of
+from limitpoint.theory.theorems.null_space_law import limit_given_outer
 from limitpoint.theory.theorems.varre2023 import is_whitened
 from limitpoint.theory.theorems.zhao2026 import saddles
 from limitpoint.theory.two_layer.riccati import JumpProcess
@@ -29,6 +30,7 @@ __all__ = [
     "exact_spectrum",
     "explain",
     "is_whitened",
+    "limit_given_outer",
     "predict",
     "predict_path",
     "reduction_of",

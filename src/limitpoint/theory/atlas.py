@@ -6,13 +6,17 @@ A theorem knows its source, its statement in our notation, the conditions under 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from limitpoint.conditions import Condition
+from limitpoint.errors import LimitpointError
+from limitpoint.foundation.arrays import as_kind
+from limitpoint.foundation.conditions import Condition
+from limitpoint.foundation.registry import add, look_up
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression, Task
 from limitpoint.theory.limit import Limit
 
-__all__ = ["Theorem", "register", "theorems"]
+__all__ = ["Theorem", "register", "theorem_of", "theorems"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,9 +68,13 @@ class Theorem:
         kind, found = self.task.__name__.lower(), type(problem.task).__name__.lower()
         return (Condition(f"{kind} task", False, None, f"the task is a {found}"),)
 
-    def holds(self, problem: Problem) -> bool:
-        """Whether all its conditions do."""
+    def applies(self, problem: Problem) -> bool:
+        """Whether all its conditions hold."""
         return all(condition.holds for condition in self.check(problem))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Known by its id wherever it is registered."""
+        return theorem_of, (self.id,)
 
     def __repr__(self) -> str:
         return f"Theorem({self.id}: {self.citation})"
@@ -77,10 +85,13 @@ _REGISTRY: dict[str, Theorem] = {}
 
 def register(theorem: Theorem) -> Theorem:
     """Add a theorem to the atlas; ids are unique."""
-    if theorem.id in _REGISTRY:
-        raise RuntimeError(f"theorem {theorem.id} is registered twice")
-    _REGISTRY[theorem.id] = theorem
-    return theorem
+    as_kind(theorem, Theorem, "a Theorem", "theorem", LimitpointError)
+    return add(_REGISTRY, theorem.id, theorem, "theorem")
+
+
+def theorem_of(id: str) -> Theorem:
+    """The theorem of this id."""
+    return look_up(_REGISTRY, id, "theorem")
 
 
 def theorems() -> tuple[Theorem, ...]:

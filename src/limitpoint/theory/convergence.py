@@ -3,13 +3,13 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import MOST_AXES, Float, as_number_array, shown
 from limitpoint.errors import InitError, LimitpointError, NoTheoremApplies
+from limitpoint.foundation.arrays import MOST_AXES, Float, as_number_array, shown
 from limitpoint.networks import Diagonal, TwoLayer
 from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.theorems.shared_conditions import finite_scale
 from limitpoint.theory.theorems.varre2023 import log_imbalance_of, orthonormal_start
-from limitpoint.theory.two_layer.orthonormal_rows import whiten
+from limitpoint.theory.two_layer.orthonormal_rows import orthonormal_rows
 from limitpoint.theory.two_layer.two_layer_rates import (
     two_layer_exponential_bound,
     two_layer_mirror_bound,
@@ -58,7 +58,7 @@ def convergence_bound(problem: Problem, times: ArrayLike) -> Float:
         )
     squares = np.sort(np.stack(init.direction) ** 2, axis=0)
     sigma = float(np.min(np.prod(squares[1:] - squares[0], axis=0)))
-    data = whiten(task.X, task.y)
+    data = orthonormal_rows(task.X, task.y)
     log_scale_power = 2 * (problem.network.degree - 1) * init.log_scale
     with np.errstate(under="ignore", over="ignore", invalid="ignore"):
         initial = float(task.loss(_start(problem)))

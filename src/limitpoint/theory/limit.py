@@ -7,9 +7,10 @@ import numpy as np
 import xarray as xr
 from rich.console import Group
 
-from limitpoint.arrays import Float, as_kind, read_only
-from limitpoint.display import number, table, to_html, to_text
 from limitpoint.errors import LimitpointError
+from limitpoint.foundation.arrays import Float, as_kind, read_only
+from limitpoint.foundation.display import number, table
+from limitpoint.foundation.result import Result
 from limitpoint.status import Status
 from limitpoint.tasks import Classification
 from limitpoint.theory.certificates.certificate import Certificate
@@ -24,7 +25,7 @@ COEFS_SHOWN = 12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Limit:
+class Limit(Result):
     """What training converges to, by which theorem, and the proof that it solves its problem.
 
     Attributes
@@ -179,12 +180,6 @@ class Limit:
             ),
             self.certificate,
         )
-
-    def __repr__(self) -> str:
-        return to_text(self.__rich__())
-
-    def _repr_html_(self) -> str:
-        return to_html(repr(self))
 
 
 def _size(sign: float, log_modulus: float) -> str:

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import xarray as xr
-from numpy.typing import ArrayLike
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from limitpoint.conditions import Condition
-from limitpoint.display import to_html, to_text
 from limitpoint.errors import NoTheoremApplies
+from limitpoint.foundation.conditions import Condition
+from limitpoint.foundation.result import Result
 from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.atlas import Theorem, theorems
 from limitpoint.theory.limit import Limit
@@ -23,7 +22,7 @@ from limitpoint.theory.theorems import (
     lyu2023,
     null_space_law,
     rank_one_any_start,
-    separable,
+    separable_mirror_flow,
     sign_boundary,
     sign_constrained,
     varre2023,
@@ -42,7 +41,7 @@ PAPERS = (
     lazy,
     lyu2023,
     null_space_law,
-    separable,
+    separable_mirror_flow,
     rank_one_any_start,
     varre2023,
     yun2021,
@@ -50,8 +49,8 @@ PAPERS = (
 )
 
 
-@dataclass(frozen=True, repr=False)
-class Explanation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Result):
     """Every theorem of the atlas with its conditions evaluated on one problem."""
 
     problem: Problem
@@ -108,12 +107,6 @@ class Explanation:
             parts.append(Text(f"\nAbout another kind of task: {', '.join(others)}"))
         return Group(*parts)
 
-    def __repr__(self) -> str:
-        return to_text(self.__rich__())
-
-    def _repr_html_(self) -> str:
-        return to_html(repr(self))
-
 
 def explain(problem: Problem) -> Explanation:
     """Evaluate the conditions of every theorem: which hold, which fail, and by how much."""
@@ -121,17 +114,13 @@ def explain(problem: Problem) -> Explanation:
     return Explanation(problem, tuple((theorem, theorem.check(problem)) for theorem in theorems()))
 
 
-def predict(problem: Problem, *, outer: ArrayLike | None = None) -> Limit:
+def predict(problem: Problem) -> Limit:
     """Predict where gradient flow ends, by the strongest theorem that applies. Never trains.
 
     Parameters
     ----------
     problem
         Network, initialisation and task.
-    outer
-        For a rank-one, fully connected or two-layer network: `network.outer(layers)` at the end of
-        a run of GD or SGD. The limit is then where that run ends, whatever its step, batch and
-        noise, if it fits the data (`limitpoint.null_space_law`).
 
     Returns
     -------
@@ -153,16 +142,14 @@ def predict(problem: Problem, *, outer: ArrayLike | None = None) -> Limit:
     [0.0, 0.5]
     """
     as_problem(problem)
-    if outer is not None:
-        return null_space_law.limit_given_outer(problem, outer)
     for theorem in theorems():
-        if theorem.limit is not None and theorem.holds(problem):
+        if theorem.limit is not None and theorem.applies(problem):
             return theorem.limit(problem)
     explanation = explain(problem)
     sets = [theorem.id for theorem in explanation.applicable if theorem.concludes == "set"]
     known = (
         f"{sets[0]} fixes a set of stationary points, not which of them training reaches; "
-        "limitpoint.stationarity(problem, direction) tests whether a direction is one. So "
+        "limitpoint.analysis.stationarity(problem, direction) tests whether a direction is one. So "
         if sets
         else ""
     )

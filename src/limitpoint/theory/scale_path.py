@@ -8,9 +8,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float, as_number_array, read_only, shown
-from limitpoint.display import number, table, to_html, to_text
 from limitpoint.errors import InitError
+from limitpoint.foundation.arrays import Float, as_number_array, read_only, shown
+from limitpoint.foundation.display import number, table
+from limitpoint.foundation.result import Result
 from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.predict import predict
@@ -24,7 +25,7 @@ COEFS_SHOWN = 4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LimitPath:
+class LimitPath(Result):
     """Limits of one problem at several scales.
 
     Attributes
@@ -52,7 +53,7 @@ class LimitPath:
         return sum(limit.iterations for limit in self.limits)
 
     @property
-    def ok(self) -> bool:
+    def certified(self) -> bool:
         """Whether every limit is certified."""
         return all(limit.certificate.ok for limit in self.limits)
 
@@ -94,12 +95,6 @@ class LimitPath:
         columns = ("scale", *(names[i] for i in features), "certificate")
         title = f"Limits at {len(self.limits)} scales, {coefs.shape[1]} coefficients"
         return table(title, columns, body)
-
-    def __repr__(self) -> str:
-        return to_text(self.__rich__())
-
-    def _repr_html_(self) -> str:
-        return to_html(repr(self))
 
 
 def predict_path(problem: Problem, scales: ArrayLike) -> LimitPath:

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.dynamics import LimitDirection, NormalisedTime, Trajectory
+from limitpoint.dynamics import LimitDirection, ParameterSpace, Trajectory
 from limitpoint.errors import NoTheoremApplies
+from limitpoint.foundation.arrays import Float
 from limitpoint.problem import Problem
 from limitpoint.status import Status
 from limitpoint.theory import Limit, explain, stationarity
@@ -118,7 +118,7 @@ def _layers_evidence(problem: Problem, found: LimitDirection) -> Evidence:
 
 def _layers_beside(problem: Problem, found: LimitDirection, name: str) -> Evidence:
     """The flow of the layers themselves, and how far from the other it is at the same margin."""
-    run = engines.flow(problem, space=NormalisedTime(margin=TO, own_layers=True))
+    run = engines.flow(problem, margin=TO, space=ParameterSpace())
     if run.status is not Status.SEPARATED:
         why = f"their flow did not get to the margin {TO:g} ({run.status.name})"
         return Evidence([], [run], missing=(NOTHING_COMPARED.format(why),))

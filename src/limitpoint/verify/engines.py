@@ -2,7 +2,13 @@
 
 from limitpoint.dynamics import drift, flow, limit_direction, null_space_drift, train
 from limitpoint.dynamics import flow as flow_at_times
-from limitpoint.theory import convergence_bound, predict, saddles, two_layer_bounds
+from limitpoint.theory import (
+    convergence_bound,
+    limit_given_outer,
+    predict,
+    saddles,
+    two_layer_bounds,
+)
 
 __all__ = [
     "convergence_bound",
@@ -10,6 +16,7 @@ __all__ = [
     "flow",
     "flow_at_times",
     "limit_direction",
+    "limit_given_outer",
     "null_space_drift",
     "predict",
     "saddles",

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics import LogCoordinates, ParameterSpace, Trajectory
+from limitpoint.dynamics.coordinates import RTOL
 from limitpoint.errors import LimitpointError, ScaleNotRepresentable
-from limitpoint.linalg import EPS, Equilibrated
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.linalg import EPS, Equilibrated
 from limitpoint.networks import Diagonal, General
 from limitpoint.problem import Problem
 from limitpoint.status import Status
@@ -280,7 +281,7 @@ def _accumulated(scales: Sensitivity) -> float:
 
     Local errors are relative to them, and a growth takes steps in proportion to its length.
     """
-    return ACCUMULATION * ParameterSpace().rtol * (1.0 + scales.longest_growth)
+    return ACCUMULATION * RTOL * (1.0 + scales.longest_growth)
 
 
 def _why_undecided(

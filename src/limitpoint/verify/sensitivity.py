@@ -9,8 +9,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics import RelativeResidual
+from limitpoint.foundation.arrays import Float
 from limitpoint.mirror import CurveMap, MirrorMap, RadialMap
 from limitpoint.networks import CoupledNetwork, Tensor, TwoLayer
 from limitpoint.problem import Problem

@@ -3,6 +3,7 @@
 import numpy as np
 
 from limitpoint.dynamics import ParameterSpace, SampleSpace
+from limitpoint.dynamics.coordinates import RTOL
 from limitpoint.problem import Problem
 from limitpoint.theory import Limit
 from limitpoint.verify import engines
@@ -28,7 +29,7 @@ def verdict_on_stable_manifold(problem: Problem, limit: Limit) -> Verdict:
         for space in (SampleSpace(), ParameterSpace())
     )
     apart = float(np.linalg.norm(flows[0].coef - flows[1].coef)) / float(sizes[0])
-    accumulated = ACCUMULATION * ParameterSpace().rtol * (1.0 - float(np.log(FOLLOWED)))
+    accumulated = ACCUMULATION * RTOL * (1.0 - float(np.log(FOLLOWED)))
     checks = (
         *certificate_checks(limit),
         Check(
@@ -45,7 +46,8 @@ def verdict_on_stable_manifold(problem: Problem, limit: Limit) -> Verdict:
         ),
     )
     note = (
-        "The start is on the stable manifold of zero. The flow in parameter space was followed on "
+        "The start is on the stable manifold of the saddle at zero. The flow in parameter space "
+        "was followed on "
         "its way there only, and no training was run: rounding escapes from the saddle at last."
     )
     return Verdict(problem, checks, limit, flows, None, (note,))

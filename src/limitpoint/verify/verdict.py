@@ -6,8 +6,10 @@ from typing import Any
 import xarray as xr
 from rich.console import Group
 
-from limitpoint.display import number, table, to_html, to_text
 from limitpoint.dynamics import Trajectory
+from limitpoint.foundation.display import number, table
+from limitpoint.foundation.result import Result
+from limitpoint.foundation.values import Value
 from limitpoint.problem import Problem
 from limitpoint.status import Status
 from limitpoint.theory import Limit
@@ -19,8 +21,8 @@ __all__ = ["Check", "Verdict", "arrival_check", "certificate_checks", "in_words"
 STOPPED_SHORT = (Status.STEP_LIMIT, Status.INTEGRATOR_FAILED, Status.REACHED_END)
 
 
-@dataclass(frozen=True)
-class Check:
+@dataclass(frozen=True, eq=False)
+class Check(Value):
     """One comparison: a measured number, what it may be at most, and why.
 
     Attributes
@@ -54,7 +56,7 @@ class Check:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Verdict:
+class Verdict(Result):
     """Prediction against dynamics: every check, and the results behind them.
 
     Attributes
@@ -145,12 +147,6 @@ class Verdict:
             *self.missing,
             *self.notes,
         )
-
-    def __repr__(self) -> str:
-        return to_text(self.__rich__())
-
-    def _repr_html_(self) -> str:
-        return to_html(repr(self))
 
 
 def _mark(check: Check) -> str:

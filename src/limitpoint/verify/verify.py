@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from limitpoint.dynamics import Optimiser, ParameterSpace, SampleSpace, Trajectory
+from limitpoint.dynamics import Optimiser, SampleSpace, Trajectory
+from limitpoint.dynamics.coordinates import RTOL
 from limitpoint.dynamics.training.train import as_steps, check_optimiser
 from limitpoint.errors import InitError, LimitpointError, ScaleNotRepresentable
 from limitpoint.networks import CoupledNetwork, TwoLayer
@@ -12,14 +13,14 @@ from limitpoint.tasks import Classification
 from limitpoint.theory import Limit, explain
 from limitpoint.verify import engines
 from limitpoint.verify.checks.plateaus import compare_plateaus
-from limitpoint.verify.checks.training import (
+from limitpoint.verify.checks.training_checks import (
     has_null_space,
     law_check,
     random_training_checks,
     training_checks,
     training_notes,
 )
-from limitpoint.verify.checks.two_layers import two_layer_bound_checks, two_layer_checks
+from limitpoint.verify.checks.two_layer_checks import two_layer_bound_checks, two_layer_checks
 from limitpoint.verify.classification_verdict import verdict_on_classification
 from limitpoint.verify.independent_run import flow_checks, independent_evidence
 from limitpoint.verify.sensitivity import ACCUMULATION, EPS, SAFETY, Sensitivity, sensitivity_of
@@ -157,7 +158,7 @@ def _sample_flow(problem: Problem, limit: Limit) -> tuple[list[Trajectory], tupl
 
 def _accumulated(scales: Sensitivity) -> float:
     """The relative error that a flow of the parameters may collect."""
-    return ACCUMULATION * ParameterSpace().rtol * (1.0 + scales.longest_growth)
+    return ACCUMULATION * RTOL * (1.0 + scales.longest_growth)
 
 
 def _law_checks(
@@ -222,7 +223,7 @@ def _bound_checks(problem: Problem, run: Trajectory) -> tuple[list[Check], tuple
         Check(
             "loss above labarriere's bound",
             max(excess, 0.0),
-            ACCUMULATION * SampleSpace().rtol + rounding,
+            ACCUMULATION * RTOL + rounding,
             f"{ACCUMULATION:g} rtol × initial loss, rounding",
         )
     ], ()

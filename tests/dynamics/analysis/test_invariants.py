@@ -4,13 +4,13 @@ import json
 
 import numpy as np
 import pytest
-from tests.oracles import layer_flow
+from tests.oracles.flows import layer_flow
 from tests.theory.problems import gaussian_data
 
 import limitpoint as lp
+from limitpoint.dynamics.coordinates import RTOL
 
 N = 6
-RTOL = lp.ParameterSpace().rtol
 # Local errors accumulate: a hundred of them, relative to the size of the solution.
 ACCUMULATED = 100 * RTOL
 RANDOM = np.random.default_rng(8).uniform(0.3, 1.2, (5, N)) * np.sign(
@@ -75,7 +75,7 @@ class TestFlow:
         run = lp.flow(problem, space=space)
         assert run.status is lp.Status.CONVERGED
         xi = np.abs(lp.predict(problem).mirror).max()
-        assert lp.drift(network, run).relative <= ACCUMULATED * (1 + xi)
+        assert lp.analysis.drift(network, run).relative <= ACCUMULATED * (1 + xi)
 
     def test_equal_layers_stay_equal(self, kind):
         """The affine case, where the quantity is zero."""
@@ -83,7 +83,7 @@ class TestFlow:
         equal = np.broadcast_to(np.abs(RANDOM[0]), (count, N))
         X, _ = gaussian_data(3, N)
         problem = lp.Problem(network, lp.Init(equal), lp.Regression(X, X @ np.full(N, 0.5)))
-        found = lp.drift(network, lp.flow(problem, t_end=1.0))
+        found = lp.analysis.drift(network, lp.flow(problem, t_end=1.0))
         assert found.relative_affine <= ACCUMULATED
 
 
@@ -132,7 +132,7 @@ class TestGradientDescent:
         size = max(float((layer**2).max()) for layer in run.layers)
         # Some roundings of squares in every step.
         np.testing.assert_allclose(values[:, 1:], expected, rtol=0, atol=1e-14 * size)
-        found = lp.drift(network, run)
+        found = lp.analysis.drift(network, run)
         assert not found.affine.any()
         assert found.relative_curved == found.relative > 1e-4
         assert found.relative_affine == 0.0
@@ -148,7 +148,7 @@ class TestGradientDescent:
         layers[1, ::2] = sign * layers[0, ::2]
         network = lp.Diagonal(depth)
         run, _ = gradient_descent(network, layers)
-        found = lp.drift(network, run)
+        found = lp.analysis.drift(network, run)
         np.testing.assert_array_equal(found.affine[0], np.arange(N) % 2 == 0)
         assert found.affine.sum() == 3
         assert found.relative_affine == 0.0
@@ -159,7 +159,7 @@ class TestGradientDescent:
         layers = RANDOM[:2].copy()
         layers[0, :3] = 0.0
         run, _ = gradient_descent(lp.SignedPower(2), layers)
-        found = lp.drift(lp.SignedPower(2), run)
+        found = lp.analysis.drift(lp.SignedPower(2), run)
         np.testing.assert_array_equal(found.affine[0], np.arange(N) < 3)
         assert found.relative_affine == 0.0
         assert found.relative_curved > 1e-4
@@ -170,7 +170,7 @@ class TestGradientDescent:
         for halvings in range(4):
             rate = 0.05 / 2**halvings
             run, _ = gradient_descent(lp.Diagonal(2), RANDOM[:2], 20 * 2**halvings, rate)
-            leaks.append(lp.drift(lp.Diagonal(2), run).relative)
+            leaks.append(lp.analysis.drift(lp.Diagonal(2), run).relative)
         orders = np.log2(np.array(leaks[:-1]) / leaks[1:])
         # First order up to the step itself, halved each time.
         assert orders[-1] == pytest.approx(1.0, abs=0.1)
@@ -181,7 +181,7 @@ class TestDriftValue:
 
     def found(self, layers=None):
         layers = layers or self.layers
-        run = lp.Trajectory.build(
+        run = lp.results.Trajectory.build(
             kind="made up",
             status=lp.Status.REACHED_END,
             times=np.array([0.0, 1.0]),
@@ -190,7 +190,7 @@ class TestDriftValue:
             relative_residual=1.0,
             layers=layers,
         )
-        return lp.drift(lp.Diagonal(2), run)
+        return lp.analysis.drift(lp.Diagonal(2), run)
 
     def test_affine_and_curved_are_told_apart(self):
         found = self.found()
@@ -228,7 +228,7 @@ class TestDriftValue:
 
     def test_one_parameter_per_coefficient_conserves_nothing(self):
         problem = problem_of(lp.Power(3), 1)
-        found = lp.drift(lp.Power(3), lp.flow(problem))
+        found = lp.analysis.drift(lp.Power(3), lp.flow(problem))
         assert found.start.shape == (0, N)
         assert found.total == found.relative == 0.0
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.linalg import expm
-from tests.oracles import two_layer_mp as oracle
+from tests.oracles.many_digits import two_layer_mp as oracle
 
 import limitpoint as lp
 from limitpoint.dynamics.analysis.spectrum import spectrum, track

@@ -1,11 +1,13 @@
 """The flow of a classification in normalised time, against an oracle in true time."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from tests.oracles import classification_flow as oracle
+from tests.oracles.flows import classification_flow as oracle
 
 import limitpoint as lp
-from limitpoint.dynamics import NormalisedTime
+from limitpoint.dynamics.coordinates import default_coordinates
 from limitpoint.errors import LimitpointError
 
 YUN = ([[1, 2], [0, -3]], [1, -1])
@@ -25,7 +27,7 @@ def drawn(samples, features, loss="exponential", seed=0):
 
 
 def reach(problem, margin):
-    return lp.flow(problem, space=NormalisedTime(margin=margin))
+    return lp.flow(problem, margin=margin)
 
 
 @pytest.mark.slow
@@ -158,7 +160,7 @@ class TestDirections:
         assert run.margins[-1].min() == pytest.approx(1e8, rel=1e-12)
         assert run.relative_residual == 0.0
         # Some thousand steps of local error 1e-11, which add up in no order.
-        assert lp.drift(network, run).relative < 1e-9
+        assert lp.analysis.drift(network, run).relative < 1e-9
         np.testing.assert_allclose(np.linalg.norm(run.directions, axis=1), 1.0, rtol=1e-14)
 
     @pytest.mark.parametrize("network", [lp.Diagonal(2), lp.FullyConnected((2,))])
@@ -257,7 +259,7 @@ class TestFlowsThatNeverSeparate:
     )
     def test_they_end_with_a_sentence(self, network, layers, task):
         given = lp.Problem(network, lp.Init(layers), task)
-        run = lp.flow(given, space=NormalisedTime(max_steps=20_000))
+        run = lp.flow(given, space=replace(default_coordinates(given), max_steps=20_000))
         assert run.status is lp.Status.AT_REST
         assert run.relative_residual > 0
         # At zero, where the flow ends, the loss is the number of samples.
@@ -283,9 +285,9 @@ class TestFlowsThatNeverSeparate:
 
     def test_too_few_steps(self):
         given = made(lp.Diagonal(2), lp.Classification(*YUN))
-        run = lp.flow(given, space=NormalisedTime(max_steps=20))
+        run = lp.flow(given, space=lp.LogCoordinates(max_steps=20))
         assert run.status is lp.Status.STEP_LIMIT
-        run = lp.flow(given, times=[1e-9, 1e100], space=NormalisedTime(max_steps=20))
+        run = lp.flow(given, times=[1e-9, 1e100], space=lp.LogCoordinates(max_steps=20))
         assert run.status is lp.Status.STEP_LIMIT
         np.testing.assert_array_equal(run.times, [1e-9])
 
@@ -294,39 +296,42 @@ class TestEnds:
     def test_a_margin_that_holds_at_the_start(self):
         task = lp.Classification(*YUN)
         given = lp.Problem(lp.Diagonal(2), lp.Init([[10.0, 10.0], [1.0, 2.0]]), task)
-        run = lp.flow(given, space=NormalisedTime(margin=1.0))
+        run = lp.flow(given, margin=1.0)
         assert run.status is lp.Status.SEPARATED
         assert len(run.times) == 1
 
     def test_an_end_in_time_goes_before_the_margin(self):
         given = made(lp.Diagonal(2), lp.Classification(*YUN))
-        space = NormalisedTime(margin=3.0)
-        late = lp.flow(given, t_end=1e6, space=space)
+        late = lp.flow(given, t_end=1e6, margin=3.0)
         assert late.times[-1] == 1e6
         assert late.status is lp.Status.SEPARATED
         assert late.margins[-1].min() > 10
-        assert lp.flow(given, t_end=0.01, space=space).status is lp.Status.REACHED_END
-        assert lp.flow(given, t_end=0.0, space=space).status is lp.Status.REACHED_END
+        assert lp.flow(given, t_end=0.01, margin=3.0).status is lp.Status.REACHED_END
+        assert lp.flow(given, t_end=0.0, margin=3.0).status is lp.Status.REACHED_END
 
-    @pytest.mark.parametrize("space", [lp.SampleSpace(), lp.ParameterSpace()])
-    def test_spaces_of_a_regression_are_refused(self, space):
+    def test_sample_space_is_refused(self):
         given = made(lp.Diagonal(2), lp.Classification(*YUN))
-        with pytest.raises(LimitpointError, match=r"space must be NormalisedTime\(margin=1e6\)"):
-            lp.flow(given, space=space)
+        with pytest.raises(LimitpointError, match=r"runs in LogCoordinates\(\) or ParameterSpace"):
+            lp.flow(given, space=lp.SampleSpace())
 
-    def test_a_regression_refuses_normalised_time(self):
+    def test_logarithmic_coordinates_that_a_network_does_not_have_are_refused(self):
+        given = made(lp.Convolutional((2, 2)), lp.Classification(*YUN))
+        with pytest.raises(LimitpointError, match="has no logarithmic coordinates"):
+            lp.flow(given, space=lp.LogCoordinates())
+
+    def test_a_regression_refuses_a_margin(self):
         given = made(lp.Diagonal(2), lp.Regression([[1.0, 2.0]], [1.0]))
-        with pytest.raises(LimitpointError, match="normalised time is for a classification"):
-            lp.flow(given, space=NormalisedTime())
+        with pytest.raises(LimitpointError, match="margin is for a classification"):
+            lp.flow(given, margin=10.0)
 
     def test_margins_that_float64_does_not_hold_are_refused(self):
         with pytest.raises(LimitpointError, match=r"margin must be at most 1e\+12"):
-            NormalisedTime(margin=1e13)
+            reach(made(lp.Diagonal(2), lp.Classification(*YUN)), 1e13)
 
     @pytest.mark.parametrize("margin", [0.0, -1.0, np.inf, "large"])
     def test_margins_are_checked(self, margin):
         with pytest.raises(LimitpointError, match="margin must be a positive number"):
-            NormalisedTime(margin=margin)
+            reach(made(lp.Diagonal(2), lp.Classification(*YUN)), margin)
 
 
 class TestRecord:

@@ -41,7 +41,7 @@ def unit(vector):
     ids=["diagonal", "convolutional", "dense"],
 )
 def test_two_points(network, direction):
-    found = lp.limit_direction(problem_of(network, TWO_POINTS))
+    found = lp.analysis.limit_direction(problem_of(network, TWO_POINTS))
     assert found.status is lp.Status.DIRECTION_CONVERGED
     np.testing.assert_allclose(found.direction, unit(np.array(direction)), rtol=0, atol=EXACT)
 
@@ -51,7 +51,7 @@ def test_two_points(network, direction):
 @pytest.mark.parametrize("loss", ["exponential", "logistic"])
 def test_diagonal_ends_at_the_largest_l1_margin(seed, loss):
     task = random_task(seed, [(3, 4), (4, 6), (5, 8), (6, 6)][seed % 4], loss)
-    found = lp.limit_direction(problem_of(lp.Diagonal(depth=2), task, seed))
+    found = lp.analysis.limit_direction(problem_of(lp.Diagonal(depth=2), task, seed))
     expected = unit(max_margin.l1_by_enumeration(task.signed))
     assert found.status is lp.Status.DIRECTION_CONVERGED
     np.testing.assert_allclose(found.direction, expected, rtol=0, atol=EXACT)
@@ -62,7 +62,7 @@ def test_diagonal_ends_at_the_largest_l1_margin(seed, loss):
 def test_convolution_ends_at_the_largest_fourier_margin(seed):
     """Clarabel's own solution is right to the root of its gap, some 1e-6."""
     task = random_task(seed, (3, 5))
-    found = lp.limit_direction(problem_of(lp.Convolutional((5, 5)), task, seed))
+    found = lp.analysis.limit_direction(problem_of(lp.Convolutional((5, 5)), task, seed))
     expected = unit(max_margin.by_cones(task.signed, 1, max_margin.fourier(5)))
     np.testing.assert_allclose(found.direction, expected, rtol=0, atol=1e-5)
 
@@ -74,7 +74,7 @@ def test_dense_ends_at_the_largest_l2_margin(hidden):
     network = lp.FullyConnected(hidden)
     rng = np.random.default_rng(1)
     layers = [rng.standard_normal(shape) for shape in network.layer_shapes(task)]
-    found = lp.limit_direction(lp.Problem(network, lp.Init(layers, 0.5), task))
+    found = lp.analysis.limit_direction(lp.Problem(network, lp.Init(layers, 0.5), task))
     expected = unit(max_margin.l2_by_enumeration(task.signed))
     np.testing.assert_allclose(found.direction, expected, rtol=0, atol=EXACT)
 
@@ -85,16 +85,16 @@ def test_dense_ends_at_the_largest_l2_margin(hidden):
 def test_deep_networks_end_at_stationary_points(depth, seed):
     """At margins of 1e10 some are still turning; at their end the conditions hold to 1e-8."""
     problem = problem_of(lp.Diagonal(depth=depth), random_task(seed, (6, 9)), seed)
-    found = lp.limit_direction(problem)
+    found = lp.analysis.limit_direction(problem)
     assert found.status is lp.Status.DIRECTION_CONVERGED
-    certificate = lp.stationarity(problem, found.direction, active=1e-6, tolerance=EXACT)
+    certificate = lp.analysis.stationarity(problem, found.direction, active=1e-6, tolerance=EXACT)
     assert certificate.ok, certificate
 
 
 def test_it_goes_on_where_the_exact_flow_ends():
     problem = problem_of(lp.Diagonal(depth=2), random_task(3, (4, 6)))
-    found = lp.limit_direction(problem, margin=1e5)
-    run = lp.flow(problem, space=lp.NormalisedTime(margin=1e5))
+    found = lp.analysis.limit_direction(problem, margin=1e5)
+    run = lp.flow(problem, margin=1e5)
     np.testing.assert_array_equal(found.run.coefs, run.coefs)
     assert found.log_margins[0] == pytest.approx(np.log(1e5), abs=1e-9)
     np.testing.assert_allclose(found.directions[0], run.directions[-1], rtol=0, atol=1e-12)
@@ -104,8 +104,8 @@ def test_it_goes_on_where_the_exact_flow_ends():
 def test_between_the_margins_it_is_the_exact_flow():
     """To some 1/κ of the sharpness κ, which starts to count at once."""
     problem = problem_of(lp.Diagonal(depth=2), random_task(3, (4, 6)))
-    found = lp.limit_direction(problem, margin=1e5)
-    run = lp.flow(problem, space=lp.NormalisedTime(margin=1e8))
+    found = lp.analysis.limit_direction(problem, margin=1e5)
+    run = lp.flow(problem, margin=1e8)
     logs = np.log(np.maximum(run.margins.min(axis=1), 1.0))
     for place in (np.log(1e6), np.log(1e7)):
         index = int(np.argmin(np.abs(found.log_margins - place)))
@@ -121,7 +121,7 @@ def test_the_extrapolation_gains_what_it_says():
     expected = unit(max_margin.l1_by_enumeration(problem.classification.signed))
     plain, extrapolated = [], []
     for sharpness in (1e3, 1e4, 1e5):
-        found = lp.limit_direction(problem, sharpness=sharpness)
+        found = lp.analysis.limit_direction(problem, sharpness=sharpness)
         plain.append(np.linalg.norm(found.directions[-1] - expected))
         extrapolated.append(np.linalg.norm(found.direction - expected))
         assert extrapolated[-1] < found.uncertainty
@@ -139,7 +139,7 @@ def test_exponents(seed, shape, rate):
     X, y = rng.standard_normal(shape), np.sign(rng.standard_normal(shape[0]))
     layers = [1 + rng.random(shape[1]), rng.uniform(-0.5, 0.5, shape[1])]
     problem = lp.Problem(lp.Diagonal(depth=2), lp.Init(layers, 0.3), lp.Classification(X, y))
-    found, limit = lp.limit_direction(problem), lp.predict(problem)
+    found, limit = lp.analysis.limit_direction(problem), lp.predict(problem)
     assert limit.rate == pytest.approx(rate, rel=0.01)
     assert found.rate == pytest.approx(limit.rate, rel=0.02)
     np.testing.assert_allclose(found.direction, limit.direction, rtol=0, atol=EXACT)
@@ -149,7 +149,7 @@ def test_a_flow_that_does_not_separate_is_said_to():
     network = lp.Power(depth=3)  # coefficients keep their sign
     task = lp.Classification([[1.0, -1.0], [-1.0, 2.0]], [1, -1])
     problem = lp.Problem(network, lp.Init([np.array([-0.5, 0.5])], 1.0), task)
-    found = lp.limit_direction(problem)
+    found = lp.analysis.limit_direction(problem)
     assert found.status is found.run.status
     assert found.status is not lp.Status.SEPARATED
     assert found.uncertainty == np.inf
@@ -158,14 +158,14 @@ def test_a_flow_that_does_not_separate_is_said_to():
 
 def test_tiny_starts_of_deep_networks_stop_where_growth_overflows():
     problem = problem_of(lp.Diagonal(depth=3), random_task(0, (3, 4)), scale=1e-100)
-    found = lp.limit_direction(problem)
+    found = lp.analysis.limit_direction(problem)
     assert found.status is lp.Status.DIRECTION_CONVERGED
     assert found.log_margins[-1] < 3 * (600 - np.log(1e100)) + 1
 
 
 def test_the_record():
     problem = problem_of(lp.Diagonal(depth=2), random_task(2, (4, 6)))
-    found = lp.limit_direction(problem)
+    found = lp.analysis.limit_direction(problem)
     data = found.to_xarray()
     np.testing.assert_array_equal(data["direction"], found.directions)
     assert found.to_dict()["status"] == "DIRECTION_CONVERGED"
@@ -179,15 +179,15 @@ def test_what_is_refused():
     network = lp.Diagonal(depth=2)
     plain = lp.Problem(network, lp.Init.zero_last(network, regression, scale=0.1), regression)
     with pytest.raises(LimitpointError, match="direction of a classification"):
-        lp.limit_direction(plain)
+        lp.analysis.limit_direction(plain)
     relu = lp.ReLU(3)
     problem = lp.Problem(relu, lp.Init.random(relu, TWO_POINTS, scale=0.1, seed=0), TWO_POINTS)
     with pytest.raises(LimitpointError, match="linear in its input"):
-        lp.limit_direction(problem)
+        lp.analysis.limit_direction(problem)
     problem = problem_of(network, TWO_POINTS)
     for options in ({"sharpness": 1.0}, {"sharpness": 1e12}, {"log_margin": -1.0}, {"margin": 0}):
         with pytest.raises(LimitpointError, match=next(iter(options))):
-            lp.limit_direction(problem, **options)
+            lp.analysis.limit_direction(problem, **options)
     wide = random_task(0, (3, 1500))
     with pytest.raises(LimitpointError, match="3000 numbers"):
-        lp.limit_direction(problem_of(network, wide))
+        lp.analysis.limit_direction(problem_of(network, wide))

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.oracles import classification_flow as oracle
+from tests.oracles.flows import classification_flow as oracle
 
 import limitpoint as lp
-from limitpoint.dynamics import NormalisedTime
-from limitpoint.dynamics.classification import log_chart, polar_chart
+from limitpoint.dynamics.classification import in_log_coordinates as log_chart
+from limitpoint.dynamics.classification import in_polar_layers as polar_chart
 from limitpoint.errors import ScaleNotRepresentable
 
 # The local error of 1e-11 over some hundred steps; what is held on plateaus is off by 1e-10.
@@ -43,14 +43,16 @@ class TestPlateaus:
         What is left of an activation time when a coefficient of depth L has reached a tenth is
         about `(s/0.1^(1/L))^(L−2)` of it, 1e-19 or less here.
         """
-        run = lp.flow(chain(depth, scale, loss), space=NormalisedTime(1e3, max_steps=10_000))
+        run = lp.flow(
+            chain(depth, scale, loss), margin=1e3, space=lp.LogCoordinates(max_steps=10_000)
+        )
         assert run.status is lp.Status.SEPARATED
         first = (run.coefs > 0.1).argmax(axis=0)
         found = np.sort(np.exp(run.log_times[first] + (depth - 2) * np.log(scale)))
         times, _ = predicted(depth, loss)
         np.testing.assert_allclose(found, times, rtol=ACCURACY)
         assert (np.diff(run.log_losses) < 1e-12 * (1 + np.abs(run.log_losses[1:]))).all()
-        assert lp.drift(lp.Diagonal(depth), run).relative < 1e-12
+        assert lp.analysis.drift(lp.Diagonal(depth), run).relative < 1e-12
 
     def test_the_values_of_the_plateaus_at_times_that_were_asked_for(self):
         depth, scale = 5, 1e-40
@@ -129,7 +131,7 @@ class TestWrongSides:
         a = np.sqrt(-2 * start)
         init = lp.Init([[a], [-a / 2]])
         problem = lp.Problem(lp.Diagonal(2), init, lp.Classification([[1.0]], [1]))
-        run = lp.flow(problem, space=NormalisedTime(margin=100.0))
+        run = lp.flow(problem, margin=100.0)
         assert run.status is lp.Status.SEPARATED
         assert (np.diff(run.log_losses) <= 0).all()
         # Times are right relative to the first unit of all, `loss⁻¹` up to √2: later ones here.
@@ -153,7 +155,7 @@ class TestWrongSides:
         assert run.margins[0].min() < -1e9
         assert run.status is lp.Status.SEPARATED
         assert (np.diff(run.log_losses) <= 0).all()
-        assert lp.drift(network, run).relative < 1e-9
+        assert lp.analysis.drift(network, run).relative < 1e-9
 
     def test_terms_that_cancel_to_nothing_but_rounding_are_refused(self):
         task = lp.Classification([[1.0, 1.0], [1.0, 2.0]], [1, 1])

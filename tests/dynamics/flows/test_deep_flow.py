@@ -25,20 +25,20 @@ def half_way_times(run, path):
             wanted = path.coefs[p][j]
             passed = run.coefs[:, j] * np.sign(wanted) > 0.5 * abs(wanted)
             # A coefficient that activates again counts from its second time on.
-            late = run.times >= 0.5 * (path.times[p - 1] + path.times[p]) * path.time_unit
+            late = run.times >= 0.5 * (path.path_times[p - 1] + path.path_times[p]) * path.time_unit
             times.append(run.times[np.argmax(passed & late)])
     return np.array(times)
 
 
 def predicted_times(path):
     count = [len(entered) for entered in path.entered]
-    return np.repeat(path.times[1:], count) * path.time_unit
+    return np.repeat(path.path_times[1:], count) * path.time_unit
 
 
 def plateaus(given):
     """Coefficients of flow and path half-way between the saddles, the limit left out."""
-    path = lp.saddles(given)
-    middles = (path.times[1:-1] + path.times[2:]) / 2 * path.time_unit
+    path = lp.analysis.saddles(given)
+    middles = (path.path_times[1:-1] + path.path_times[2:]) / 2 * path.time_unit
     run = lp.flow(given, times=middles)
     return run.coefs, path.coefs[1:-1]
 
@@ -50,7 +50,7 @@ class TestDepthThree:
         given = problem(3, 1e-4, seed)
         found, expected = plateaus(given)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
-        path, run = lp.saddles(given), lp.flow(given)
+        path, run = lp.analysis.saddles(given), lp.flow(given)
         np.testing.assert_allclose(half_way_times(run, path), predicted_times(path), rtol=1e-3)
 
     def test_plateaus_and_times_at_1e_minus_30(self, seed):
@@ -58,7 +58,7 @@ class TestDepthThree:
         given = problem(3, 1e-30, seed)
         found, expected = plateaus(given)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
-        path, run = lp.saddles(given), lp.flow(given)
+        path, run = lp.analysis.saddles(given), lp.flow(given)
         assert run.status is lp.Status.CONVERGED
         np.testing.assert_allclose(half_way_times(run, path), predicted_times(path), rtol=1e-6)
 
@@ -98,7 +98,7 @@ def test_times_lag_by_the_power_of_the_depth_less_two():
     scales, lags = (1e-2, 1e-3, 1e-4), []
     for scale in scales:
         given = problem(3, scale, seed=1)
-        path, run = lp.saddles(given), lp.flow(given)
+        path, run = lp.analysis.saddles(given), lp.flow(given)
         ratio = half_way_times(run, path)[0] / predicted_times(path)[0]
         lags.append(abs(ratio - 1))
     slope = np.polyfit(np.log(scales), np.log(lags), 1)[0]
@@ -113,7 +113,7 @@ def test_depth_six_at_a_time_unit_of_1e48():
     assert run.status is lp.Status.CONVERGED
     assert limit.certificate.ok
     np.testing.assert_allclose(run.coef, limit.coef, rtol=0, atol=1e-9)
-    path = lp.saddles(given)
+    path = lp.analysis.saddles(given)
     np.testing.assert_allclose(half_way_times(run, path), predicted_times(path), rtol=1e-6)
 
 
@@ -154,7 +154,7 @@ def test_sample_and_parameter_space_agree_where_mirror_coordinates_are_resolved(
 def test_by_its_own_pace_a_flow_takes_no_longer_at_tinier_scales(network, scale):
     """In time the first did not end in 100 s, the last in 40; oracle: path and limit."""
     given = problem(None, scale, seed=1, network=network)
-    limit, path = lp.predict(given), lp.saddles(given)
+    limit, path = lp.predict(given), lp.analysis.saddles(given)
     run = lp.flow(given, space=lp.LogCoordinates(max_steps=20_000))  # in time, more than 100 000
     assert run.status is lp.Status.CONVERGED
     # The flow stops at a relative residual of 1e-10; the sensitivity here is below 100.
@@ -177,18 +177,18 @@ def test_a_coefficient_that_leaves_and_turns_is_not_passed_over(scale):
     y = X[:, 0] * rng.uniform(0.5, 2) + 0.3 * rng.standard_normal(3)
     task, network = lp.Regression(X, y), lp.Diagonal(3)
     given = lp.Problem(network, lp.Init.random(network, task, scale=scale, seed=1), task)
-    path = lp.saddles(given)
+    path = lp.analysis.saddles(given)
     assert any(path.left)
     run = lp.flow(given)
     np.testing.assert_allclose(run.coef, lp.predict(given).coef, rtol=0, atol=1e-8)
-    assert run.times[-1] == pytest.approx(path.times[-1] * path.time_unit, rel=1e-8)
+    assert run.times[-1] == pytest.approx(path.path_times[-1] * path.time_unit, rel=1e-8)
 
 
 def test_times_and_ends_are_met_by_another_pace_as_well():
     given = problem(3, 1e-30, seed=1)
-    path, limit = lp.saddles(given), lp.predict(given)
-    end = path.times[-1] * path.time_unit
-    middle = (path.times[1] + path.times[2]) / 2 * path.time_unit
+    path, limit = lp.analysis.saddles(given), lp.predict(given)
+    end = path.path_times[-1] * path.time_unit
+    middle = (path.path_times[1] + path.path_times[2]) / 2 * path.time_unit
     times = np.array([0.0, 1e-40, middle, 2 * end, 100 * end])
     run = lp.flow(given, times=times)
     np.testing.assert_array_equal(run.times, times)

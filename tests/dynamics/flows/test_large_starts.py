@@ -50,7 +50,7 @@ def test_nothing_is_certified_where_coefficients_that_float64_holds_miss_the_dat
     assert missed == pytest.approx(float(abs(total - 1)), rel=1e-9)
     assert missed > 5e-7
     assert limit.status is lp.Status.DATA_HIDDEN
-    assert lp.verify(problem).outcome is lp.Outcome.INCONCLUSIVE
+    assert lp.verify(problem).outcome is lp.results.Outcome.INCONCLUSIVE
 
 
 @pytest.mark.slow

@@ -9,8 +9,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from tests.oracles import two_layer_flow as oracle
-from tests.oracles.two_layer_mp import riccati
+from tests.oracles.flows import two_layer_flow as oracle
+from tests.oracles.many_digits.two_layer_mp import riccati
 
 import limitpoint as lp
 from limitpoint.errors import InitError, ScaleNotRepresentable
@@ -183,7 +183,7 @@ class TestPath:
         assert run.status is lp.Status.CONVERGED
         assert apart(run.coef, np.linalg.solve(X, Y)) < 1e-9
         assert (
-            lp.drift(
+            lp.analysis.drift(
                 problem.network, dataclasses.replace(run, data=run.data.isel(time=[0, -1]))
             ).relative
             < 1e-9
@@ -252,7 +252,9 @@ class TestRelations:
         run = lp.flow(problem)
         # Forty records: all of width 200 would take half a gigabyte.
         kept = np.unique(np.linspace(0, len(run.times) - 1, 40).astype(int))
-        found = lp.drift(problem.network, dataclasses.replace(run, data=run.data.isel(time=kept)))
+        found = lp.analysis.drift(
+            problem.network, dataclasses.replace(run, data=run.data.isel(time=kept))
+        )
         assert not found.affine.any()
         assert found.relative == found.relative_curved
         assert found.relative < 1e-9
@@ -262,7 +264,7 @@ class TestRelations:
         problem = orthonormal((3, 5, 2, 200), 1.0)
         run = lp.flow(problem, times=[0.0, 1.0])
         largest = max(float(np.sum(layer**2, axis=(1, 2)).max()) for layer in run.layers)
-        assert lp.drift(problem.network, run).size == pytest.approx(largest)
+        assert lp.analysis.drift(problem.network, run).size == pytest.approx(largest)
 
     def test_gradient_descent_drifts(self):
         """In proportion to the step, and nothing of it counts as affine."""
@@ -270,7 +272,7 @@ class TestRelations:
         found = []
         for rate, steps in ((0.02, 500), (0.01, 1000)):
             run = lp.train(problem, lp.GD(learning_rate=rate), steps)
-            moved = lp.drift(problem.network, run)
+            moved = lp.analysis.drift(problem.network, run)
             assert not moved.affine.any()
             found.append(moved.relative)
         assert found[0] > 1e-5
@@ -504,7 +506,7 @@ class TestRecord:
             self.run.layers[0][0, 0, 0] = 1.0
 
     def test_drift_as_a_value(self):
-        found = lp.drift(lp.TwoLayer(6), self.run)
+        found = lp.analysis.drift(lp.TwoLayer(6), self.run)
         assert found.start.shape == (36,)
         assert found.to_xarray()["moved"].dims == ("quantity",)
         assert json.loads(json.dumps(found.to_dict()))["size"] == found.size

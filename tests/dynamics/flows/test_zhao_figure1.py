@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from mpmath import mp
 from tests.counting import count_calls
-from tests.oracles import fig1_mp
+from tests.oracles.many_digits import fig1_mp
 
 import limitpoint as lp
 from limitpoint.mirror.general.tabulated_map import TabulatedMap
@@ -43,16 +43,16 @@ def problem(scale, seed=0):
 
 def middles(given):
     """Times half-way between saddles, and long after the last."""
-    times = lp.saddles(given).times * lp.saddles(given).time_unit
+    times = lp.analysis.saddles(given).times * lp.analysis.saddles(given).time_unit
     return np.append((times[1:-1] + times[2:]) / 2, 3 * times[-1])
 
 
 def test_the_saddles_are_the_printed_ones():
-    path = lp.saddles(problem(1e-60))
+    path = lp.analysis.saddles(problem(1e-60))
     np.testing.assert_allclose(path.coefs[1:], SADDLES, rtol=0, atol=1e-14)
-    growth = lp.activation_times(problem(1e-60).network, problem(1e-60).init)
+    growth = lp.analysis.activation_times(problem(1e-60).network, problem(1e-60).init)
     np.testing.assert_allclose([growth.t_plus, growth.t_minus], ACTIVATION_TIME, rtol=1e-12)
-    np.testing.assert_allclose(path.times[1:], [0.5, 2.0, 2.0 + 40 / 49], rtol=1e-12)
+    np.testing.assert_allclose(path.path_times[1:], [0.5, 2.0, 2.0 + 40 / 49], rtol=1e-12)
 
 
 def test_the_flow_evaluates_the_map_some_thousand_times(monkeypatch):
@@ -77,12 +77,14 @@ def closest_approach():
     activation time t. On a plateau mirror coordinates are linear in time, and while some fall back
     others come.
     """
-    path = lp.saddles(problem(1e-60))
+    path = lp.analysis.saddles(problem(1e-60))
     share = np.linspace(0, 1, 10_001)[:, None]
     xi = (1 - share) * path.mirrors[2] + share * path.mirrors[3]
     exponents = 2 * (1 - np.abs(xi) / ACTIVATION_TIME)[:, path.coefs[2] == 0].min(axis=1)
     best = exponents.argmax()
-    return exponents[best], path.times[2] + share[best, 0] * (path.times[3] - path.times[2])
+    return exponents[best], path.path_times[2] + share[best, 0] * (
+        path.path_times[3] - path.path_times[2]
+    )
 
 
 def slopes(scales, distances):
@@ -101,7 +103,7 @@ def test_how_close_the_flow_comes_to_the_second_saddle():
     found = []
     for scale in scales:
         given = problem(scale)
-        times = [when * lp.saddles(given).time_unit]
+        times = [when * lp.analysis.saddles(given).time_unit]
         found.append(lp.flow(given, times=times, space=EXACT).coefs[0])
     inactive = np.array(found)[:, SADDLES[1] == 0]
     np.testing.assert_allclose(slopes(scales, inactive), exponent, rtol=0, atol=1e-4)

@@ -13,7 +13,7 @@ import pytest
 from limitpoint.dynamics.integrate.quiet_solvers import QuietLSODA
 from limitpoint.status import Status
 
-INTEGRATE = importlib.import_module("limitpoint.dynamics.integrate.driver")
+INTEGRATE = importlib.import_module("limitpoint.dynamics.integrate.until_converged")
 STEPS = importlib.import_module("limitpoint.dynamics.integrate.stepper")
 RTOL = 1e-10
 

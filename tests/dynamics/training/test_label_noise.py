@@ -178,7 +178,7 @@ class TestModel:
         problem = two_layer_problem(m=2, n=2, width=2)
         rule, steps, runs = LabelNoise(0.05, 0.3), 40, 1000
         model = LabelNoiseModel.of(problem, rule)
-        paths = lp.simulate(model, steps * 0.05, paths=runs, records=1)
+        paths = lp.sde.simulate(model, steps * 0.05, paths=runs, records=1)
         first, second = model.split(paths.states[:, -1])
         simulated = (first @ second[..., None])[..., 0]
         trained = lp.train_many(problem, rule, steps, seeds=range(runs)).coefs[0, 0]

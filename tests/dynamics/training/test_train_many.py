@@ -19,7 +19,7 @@ from limitpoint.dynamics import (
     train_many,
 )
 from limitpoint.dynamics.training import ensemble
-from limitpoint.dynamics.training.compress import Compressed, compress
+from limitpoint.dynamics.training.smaller_problem import Compressed, compress
 
 M, N = 4, 12
 SCALES, SEEDS, STEPS = (0.5, 0.9), (0, 3), 300

@@ -11,7 +11,7 @@ from decimal import Decimal
 
 import numpy as np
 from tests.oracles.general_cases import random_case
-from tests.oracles.general_series import samples
+from tests.oracles.many_digits.general_series import samples
 
 from limitpoint.errors import NetworkError
 from limitpoint.mirror.general.block_model import BlockModel

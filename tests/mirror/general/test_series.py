@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.mirror.general.general_sweep import CLAIMED, curve_of, errors, model_of, table_of
 from tests.oracles.general_cases import Case, random_case
-from tests.oracles.general_series import expm1, sin, tanh, variables
+from tests.oracles.many_digits.general_series import expm1, sin, tanh, variables
 
 from limitpoint.errors import NetworkError
 from limitpoint.mirror.general.block_model import BlockModel

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from mpmath import mp
-from tests.oracles.general_mp import (
+from tests.oracles.many_digits.general_mp import (
     DIGITS,
     CubicBlock,
     PolynomialBlock,

@@ -152,11 +152,12 @@ class TestErrors:
             lp.Problem(network, lp.Init([np.ones(4), np.ones(2)]), task)
 
     def test_identity(self):
-        """Values that hold arrays are equal to themselves only, and can be hashed."""
+        """Equal where their numbers are, and hashed by them; what they were made from is copied."""
         M = np.ones((1, 1, 1))
         first = Tensor(M)
-        assert first != Tensor(M)
-        assert len({first, first}) == 1
+        assert first == Tensor(M)
+        assert first != Tensor(2 * M)
+        assert len({first, Tensor(M)}) == 1
         M[0] = 2.0
         assert first.M[0, 0, 0] == 1.0
         assert not first.M.flags.writeable

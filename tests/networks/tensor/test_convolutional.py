@@ -118,7 +118,7 @@ class TestDynamics:
         assert network.affine_at_zero
         init = lp.Init([[1.0, 0.5], [0.25, 1.25]])
         run = lp.train(lp.Problem(network, init, task), lp.GD(learning_rate=0.02), steps=200)
-        moved = lp.drift(network, run)
+        moved = lp.analysis.drift(network, run)
         assert moved.affine.tolist() == [True, False]
         # Roundings of 200 steps against a leak of the size of the step.
         assert moved.relative_affine <= 200 * 1e-16 * 4

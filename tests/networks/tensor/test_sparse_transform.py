@@ -46,7 +46,7 @@ TRANSFORMS = {
 @pytest.mark.parametrize("seed", range(3))
 def test_the_vanishing_start_ends_at_the_least_transform(name, depth, seed):
     T = TRANSFORMS[name]
-    problem = problem_of(lp.design(T, depth), seed, 0.0)
+    problem = problem_of(lp.analysis.design(T, depth), seed, 0.0)
     limit = lp.predict(problem)
     assert limit.certificate.ok
     task = problem.regression
@@ -69,7 +69,7 @@ def test_the_printed_choice_is_for_orthogonal_transforms_only(name):
 
 
 def test_flow_agrees():
-    problem = problem_of(lp.design(TRANSFORMS["any"], 3), 0, 0.05)
+    problem = problem_of(lp.analysis.design(TRANSFORMS["any"], 3), 0, 0.05)
     run = lp.flow(problem, space=lp.ParameterSpace(rtol=1e-12))
     # The end point is as accurate as the integrator and its stopping rule, 1e-10, times the
     # condition of T.
@@ -81,7 +81,7 @@ def test_classification_is_sparse_under_it_too():
     T = TRANSFORMS["any"]
     rng = np.random.default_rng(2)
     task = lp.Classification(rng.standard_normal((3, 8)), [1, -1, 1])
-    network = lp.design(T)
+    network = lp.analysis.design(T)
     limit = lp.predict(lp.Problem(network, lp.Init.zero_last(network, task, 1.0), task))
     assert limit.certificate.ok
     assert limit.potential == pytest.approx(np.abs(T @ limit.coef).sum(), rel=1e-9)
@@ -100,9 +100,9 @@ def test_classification_is_sparse_under_it_too():
 )
 def test_bad_transforms(T, message):
     with pytest.raises(NetworkError, match=message):
-        lp.design(T)
+        lp.analysis.design(T)
 
 
 def test_bad_depth():
     with pytest.raises(NetworkError, match="depth must be a whole number, at least 2"):
-        lp.design(np.eye(2), depth=1)
+        lp.analysis.design(np.eye(2), depth=1)

@@ -120,7 +120,7 @@ def test_least_squares_is_checked_by_the_normal_equations():
 
 
 def test_a_residual_that_is_not_a_number_is_refused():
-    certificate = lp.Certificate({"feasibility": float("nan"), "stationarity": 0.0})
+    certificate = lp.results.Certificate({"feasibility": float("nan"), "stationarity": 0.0})
     assert not certificate.ok
     assert certificate.worst == np.inf
 
@@ -135,7 +135,7 @@ def test_an_overflowing_coefficient_is_refused():
 
 
 def test_to_dict_and_text():
-    certificate = lp.Certificate({"feasibility": 1e-12, "stationarity": 1e-3})
+    certificate = lp.results.Certificate({"feasibility": 1e-12, "stationarity": 1e-3})
     assert certificate.to_dict() == {
         "ok": False,
         "tolerance": 1e-9,

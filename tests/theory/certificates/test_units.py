@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 
 import limitpoint as lp
 from limitpoint import Status
-from limitpoint.linalg import Equilibrated, equilibrate, exact_fit, exact_rank
+from limitpoint.foundation.linalg import Equilibrated, equilibrate, exact_fit, exact_rank
 from limitpoint.theory.certificates.certificate import Certificate
 from limitpoint.theory.certificates.constraint import Constraint
 from limitpoint.theory.certificates.mirror_certificate import certify_mirror_limits

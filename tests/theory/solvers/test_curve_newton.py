@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.oracles import brute_flow
+from tests.oracles.brute import flow as brute_flow
 from tests.oracles.problem_sets import random_problems
 from tests.theory.problems import diagonal_problem, gaussian_data, random_layers
 

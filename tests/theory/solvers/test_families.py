@@ -10,7 +10,7 @@ all 200 take hours and are run by `python -m tests.oracles.full_families`.
 
 import numpy as np
 import pytest
-from tests.oracles.brute_flow import limit, power
+from tests.oracles.brute.flow import limit, power
 from tests.oracles.problem_sets import random_problems
 
 import limitpoint as lp

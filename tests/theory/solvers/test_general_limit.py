@@ -3,9 +3,9 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.oracles.brute_flow import general, limit
-from tests.oracles.general_series import Block, variables
-from tests.oracles.general_series import limit as exact_limit
+from tests.oracles.brute.flow import general, limit
+from tests.oracles.many_digits.general_series import Block, variables
+from tests.oracles.many_digits.general_series import limit as exact_limit
 
 import limitpoint as lp
 
@@ -129,7 +129,7 @@ def test_a_bounded_side_that_is_not_needed():
 def test_scale_zero_and_the_bound():
     network = lp.General(transcendental, block_size=2)
     init = lp.Init([[[0.5, -0.5], [0.5, 0.5]]], 0.0)
-    times = lp.activation_times(network, init)
+    times = lp.analysis.activation_times(network, init)
     np.testing.assert_allclose(times.lower, [-1.0, -np.inf], rtol=1e-9)
     np.testing.assert_allclose([times.t_plus, times.t_minus], 0.5, rtol=1e-12)
     # The bound keeps the first coefficient from doing it alone.
@@ -158,7 +158,7 @@ class TestPath:
         scales = np.geomspace(1e-3, 1e-1, 9) if short else np.geomspace(1e-5, 1e-1, 17)
         problem = lp.Problem(network, lp.Init([blocks], 1.0), lp.Regression(X, y))
         path = lp.predict_path(problem, scales)
-        assert path.ok
+        assert path.certified
         singles = [
             lp.predict(lp.Problem(network, problem.init.at_scale(scale), problem.task))
             for scale in scales[::4]
@@ -180,7 +180,7 @@ class TestPath:
             return lp.Problem(network, lp.Init([[[1.0]]], scale), lp.Regression([[1.0]], [y]))
 
         path = lp.predict_path(at(1.0, 0.5), [2.0, 0.5, 0.3])
-        assert path.ok
+        assert path.certified
         np.testing.assert_allclose(path.coefs, 0.5, rtol=1e-12)
         # Out of reach from below: as in a single prediction, no theorem says where that ends.
         assert lp.predict(at(2.0, -1.0)).coef[0] == pytest.approx(-1.0, rel=1e-12)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.oracles.brute_flow import flow_limit
+from tests.oracles.brute.flow import flow_limit
 from tests.oracles.potential_min import minimum_weighted_l2
 from tests.theory.problems import diagonal_problem, gaussian_data
 

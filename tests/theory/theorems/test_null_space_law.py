@@ -32,7 +32,7 @@ def outer_of(problem, run):
 class TestGradientDescent:
     def test_the_end_is_the_predicted_one(self, trained):
         problem, run = trained
-        limit = lp.predict(problem, outer=outer_of(problem, run))
+        limit = lp.analysis.limit_given_outer(problem, outer=outer_of(problem, run))
         assert limit.theorem.id == "limitpoint.null_space_law"
         assert limit.status is lp.Status.CONVERGED
         assert limit.certificate.ok
@@ -50,7 +50,7 @@ class TestGradientDescent:
         expected = np.linalg.pinv(TASK.X) @ TASK.y + NULL @ (
             first * outer if first.ndim == 1 else first @ outer
         )
-        found = lp.predict(problem, outer=outer)
+        found = lp.analysis.limit_given_outer(problem, outer=outer)
         np.testing.assert_allclose(found.coef, expected, rtol=0, atol=1e-13)
         np.testing.assert_allclose(TASK.X.T @ found.dual, found.mirror, rtol=0, atol=1e-12)
         driven = np.linalg.norm(found.coef - (first * outer if first.ndim == 1 else first @ outer))
@@ -79,22 +79,22 @@ class TestErrors:
     @pytest.mark.parametrize("outer", [[1.0, 2.0, 3.0], [0.5]])
     def test_wrong_shape(self, problem, outer):
         with pytest.raises(InitError, match=r"outer must be network.outer\(layers\) of the end"):
-            lp.predict(problem, outer=outer)
+            lp.analysis.limit_given_outer(problem, outer=outer)
 
     def test_number_for_a_dense_network(self):
         with pytest.raises(InitError, match=r"of shape \(4,\); it has shape \(\)"):
-            lp.predict(PROBLEMS[1], outer=1.0)
+            lp.analysis.limit_given_outer(PROBLEMS[1], outer=1.0)
 
     @pytest.mark.parametrize("outer", [np.nan, np.inf, "one", [[1.0]]])
     def test_not_numbers(self, outer):
         with pytest.raises(InitError, match="outer"):
-            lp.predict(PROBLEMS[0], outer=outer)
+            lp.analysis.limit_given_outer(PROBLEMS[0], outer=outer)
 
     def test_another_network(self):
         network = lp.Diagonal(depth=2)
         problem = lp.Problem(network, lp.Init.random(network, TASK, 0.5, seed=0), TASK)
         with pytest.raises(NoTheoremApplies, match="the first layer alone meets the data"):
-            lp.predict(problem, outer=1.0)
+            lp.analysis.limit_given_outer(problem, outer=1.0)
         run = lp.flow(problem, times=[0.0, 1.0])
         with pytest.raises(ValueError, match="rank-one, fully connected and two-layer"):
             null_space_drift(problem, run)
@@ -103,25 +103,27 @@ class TestErrors:
     def test_the_limits_of_the_scale(self, scale):
         problem = lp.Problem(lp.RankOne(), lp.Init.balanced(lp.RankOne(), TASK, scale), TASK)
         with pytest.raises(NoTheoremApplies, match="scale positive and finite"):
-            lp.predict(problem, outer=1.0)
+            lp.analysis.limit_given_outer(problem, outer=1.0)
 
     def test_a_scale_that_float64_cannot_hold(self):
         init = lp.Init.balanced(lp.RankOne(), TASK, log_scale=-2302.6)
         with pytest.raises(ScaleNotRepresentable, match="cannot be held"):
-            lp.predict(lp.Problem(lp.RankOne(), init, TASK), outer=1.0)
+            lp.analysis.limit_given_outer(lp.Problem(lp.RankOne(), init, TASK), outer=1.0)
 
 
 class TestEdgeCases:
     def test_out_of_range(self):
         task = lp.Regression(np.vstack([TASK.X, TASK.X[0]]), [*TASK.y, TASK.y[0] + 1])
         problem = lp.Problem(PROBLEMS[0].network, PROBLEMS[0].init, task)
-        limit = lp.predict(problem, outer=0.7)
+        limit = lp.analysis.limit_given_outer(problem, outer=0.7)
         assert limit.status is lp.Status.LEAST_SQUARES
         assert limit.certificate.ok
 
     def test_no_outer_layers_leave_the_minimum_norm(self):
         np.testing.assert_allclose(
-            lp.predict(PROBLEMS[0], outer=0.0).coef, np.linalg.pinv(TASK.X) @ TASK.y, rtol=1e-12
+            lp.analysis.limit_given_outer(PROBLEMS[0], outer=0.0).coef,
+            np.linalg.pinv(TASK.X) @ TASK.y,
+            rtol=1e-12,
         )
 
     def test_without_it_the_law_predicts_nothing(self):

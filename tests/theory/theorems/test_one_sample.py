@@ -75,12 +75,12 @@ def data_matrix(problem):
 
 
 def theorem(name):
-    return next(t for t in lp.theorems() if t.id == name)
+    return next(t for t in lp.atlas.theorems() if t.id == name)
 
 
 def theorem_6(problem):
     found = theorem("yun2021.theorem6")
-    assert found.holds(problem)
+    assert found.applies(problem)
     return found.limit(problem)
 
 
@@ -211,9 +211,9 @@ class TestOtherStarts:
     @pytest.mark.parametrize("scale", [1e-3, 0.7])
     def test_against_flow(self, name, y, scale):
         problem = problem_of(name, y, seed=4, small=3.0, scale=scale)
-        assert not theorem("yun2021.theorem6").holds(problem)
+        assert not theorem("yun2021.theorem6").applies(problem)
         ours = theorem("limitpoint.one_sample")
-        assert ours.holds(problem)
+        assert ours.applies(problem)
         limit = ours.limit(problem)
         assert limit.certificate.ok
         run = lp.flow(problem, space=TIGHT)
@@ -284,7 +284,7 @@ class TestClassification:
     def test_top_singular_vectors(self, name, y):
         problem = problem_of(name, y, kind=lp.Classification, scale=0.5)
         found = theorem("yun2021.theorem3")
-        assert found.holds(problem)
+        assert found.applies(problem)
         limit = found.limit(problem)
         assert limit.certificate.ok
         matrix = data_matrix(problem)
@@ -310,7 +310,7 @@ class TestClassification:
             if well_separated(problem := problem_of(name, y, seed, kind=lp.Classification))
         )
         found = theorem("yun2021.theorem3")
-        assert found.holds(problem)
+        assert found.applies(problem)
         limit = found.limit(problem)
         matrix, tensor = data_matrix(problem), whole(problem)
         first, second = ravelled(problem.init.direction)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.oracles import radial_flow as oracle
+from tests.oracles.flows import radial_flow as oracle
 
 import limitpoint as lp
 from limitpoint.errors import NoTheoremApplies
@@ -164,7 +164,7 @@ class TestWhereItFails:
         assert run.status is lp.Status.CONVERGED
         # Given its own outer layers the law holds.
         outer = problem.network.outer([layer[-1] for layer in run.layers])
-        assert distance(lp.predict(problem, outer=outer).coef, run.coef) < LINE
+        assert distance(lp.analysis.limit_given_outer(problem, outer=outer).coef, run.coef) < LINE
 
     def test_the_flow_in_sample_space_is_refused(self):
         with pytest.raises(lp.errors.InitError, match=r"use space=ParameterSpace\(\)"):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import nnls
-from tests.oracles import brute_flow
+from tests.oracles.brute import flow as brute_flow
 from tests.oracles.potential_min import minimise_entropy
 from tests.theory.problems import diagonal_problem
 

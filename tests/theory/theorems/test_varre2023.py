@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.oracles import two_layer_flow as oracle
+from tests.oracles.flows import two_layer_flow as oracle
 
 import limitpoint as lp
 from limitpoint.errors import InitError, NoTheoremApplies
@@ -617,7 +617,7 @@ class TestBounds:
         task = lp.Regression(problem.task.X, problem.task.y, factor)
         problem = dataclasses.replace(problem, task=task)
         run = lp.flow(problem)
-        bound = lp.convergence_bound(problem, run.times)
+        bound = lp.atlas.convergence_bound(problem, run.times)
         assert bound.shape == run.times.shape
         assert (run.losses - bound <= LINE * run.losses[0]).all()
         assert bound[0] == pytest.approx(run.losses[0], rel=1e-12)
@@ -636,7 +636,7 @@ class TestBounds:
         for bound in two_layer_bounds(problem, run.times).values():
             assert (run.losses - bound <= LINE * run.losses[0]).all()
             assert (bound >= floor * (1 - 1e-14)).all()
-        assert lp.convergence_bound(problem, [1e6])[0] == pytest.approx(floor, rel=1e-12)
+        assert lp.atlas.convergence_bound(problem, [1e6])[0] == pytest.approx(floor, rel=1e-12)
 
     def test_by_hand(self):
         """γ = ½, X = 2, y = 1: λ = 4; ψ of 3.2(b) from its formula."""
@@ -660,7 +660,7 @@ class TestBounds:
         problem = whitened("k=3, l=n", 1e3)
         times = np.linspace(0, 10, 20) / (4 * 1e3)
         run = lp.flow(problem, times=times)
-        bound = lp.convergence_bound(problem, times)
+        bound = lp.atlas.convergence_bound(problem, times)
         assert (run.losses > 0.95 * bound).all()
         assert (run.losses - bound <= LINE * run.losses[0]).all()
 
@@ -668,7 +668,7 @@ class TestBounds:
         problem = generic("k=3, l=n", 0.1)
         task = lp.Regression(problem.task.X, 0 * problem.task.y)
         problem = dataclasses.replace(problem, task=task)
-        assert lp.convergence_bound(problem, [0.0, 1.0]).tolist() == [0.0, 0.0]
+        assert lp.atlas.convergence_bound(problem, [0.0, 1.0]).tolist() == [0.0, 0.0]
 
     @pytest.mark.parametrize(
         ("start", "reason"),
@@ -681,7 +681,7 @@ class TestBounds:
     def test_other_starts(self, start, reason):
         task, network = lp.Regression(*oracle.data(3, 4, 2, 0)), lp.TwoLayer(5)
         problem = lp.Problem(network, lp.Init.orthogonal(network, task, **start), task)
-        for bound in (lp.convergence_bound, two_layer_bounds):
+        for bound in (lp.atlas.convergence_bound, two_layer_bounds):
             with pytest.raises(NoTheoremApplies, match=reason):
                 bound(problem, [1.0])
 
@@ -691,17 +691,17 @@ class TestBounds:
         task, network = lp.Regression(*oracle.data(3, 4, 2, 0)), lp.TwoLayer(5)
         problem = lp.Problem(network, lp.Init.orthogonal(network, task, scale), task)
         with pytest.raises(InitError, match="positive, finite scale"):
-            lp.convergence_bound(problem, [1.0])
+            lp.atlas.convergence_bound(problem, [1.0])
 
     def test_other_networks(self):
         task, network = lp.Regression(*oracle.data(3, 4, None, 0)), lp.RankOne(depth=2, width=2)
         problem = lp.Problem(network, lp.Init.balanced(network, task), task)
         with pytest.raises(NoTheoremApplies, match="two-layer"):
-            lp.convergence_bound(problem, [1.0])
+            lp.atlas.convergence_bound(problem, [1.0])
         with pytest.raises(NoTheoremApplies, match="two-layer network fails"):
             two_layer_bounds(problem, [1.0])
 
     @pytest.mark.parametrize("times", [[-1.0], [np.nan], "now"], ids=str)
     def test_bad_times(self, times):
         with pytest.raises(lp.errors.LimitpointError, match="times"):
-            lp.convergence_bound(generic("k=3, l=n", 0.1), times)
+            lp.atlas.convergence_bound(generic("k=3, l=n", 0.1), times)

@@ -132,7 +132,7 @@ class TestTheorem5:
         network, task, eta = orthogonal_case(3)
         problem = zero_last(network, task, 1.0, direction=eta)
         path = lp.predict_path(problem, [0.0, 1e-2, 1e-1, 1.0, 10.0, np.inf])
-        assert path.ok
+        assert path.certified
         for scale, limit in zip(path.scales, path.limits, strict=True):
             alone = lp.predict(lp.Problem(network, problem.init.at_scale(scale), task))
             np.testing.assert_allclose(limit.coef, alone.coef, rtol=0, atol=1e-9)

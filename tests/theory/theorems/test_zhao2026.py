@@ -13,11 +13,12 @@ from tests.oracles.potential_min import minimum_l1
 from tests.theory.problems import diagonal_problem, gaussian_data, random_layers
 
 import limitpoint as lp
+from limitpoint.dynamics.coordinates import RTOL
 
 CERTIFIED = 1e-9
 EQ7 = lp.examples.zhao_eq7()
-SAMPLE_RTOL = lp.SampleSpace().rtol
-PARAMETER_RTOL = lp.ParameterSpace().rtol
+SAMPLE_RTOL = RTOL
+PARAMETER_RTOL = RTOL
 # Accumulated error of an integration in units of its tolerance per step.
 ACCUMULATION = 100.0
 
@@ -86,7 +87,7 @@ class TestLimitAtZero:
         assert (limit.mirror >= -growth.t_minus * (1 + CERTIFIED)).all()
         np.testing.assert_array_equal(limit.signs, np.sign(limit.coef))
         np.testing.assert_array_equal(np.isneginf(limit.log_abs_coef), limit.coef == 0)
-        assert limit.iterations == lp.saddles(problem).n_saddles
+        assert limit.iterations == lp.analysis.saddles(problem).n_saddles
 
     @pytest.mark.parametrize("depth", [2, 3])
     def test_a_loss_factor_changes_nothing(self, depth):
@@ -346,28 +347,28 @@ class TestRateOfDepth2:
 class TestPhysicalTimes:
     @pytest.mark.parametrize("log_scale", [-1.0, -200.0, -2302.6])
     def test_depth_2_in_logarithms(self, log_scale):
-        path = lp.saddles(at(problem_at_zero(4, 9, 2), log_scale=log_scale))
+        path = lp.analysis.saddles(at(problem_at_zero(4, 9, 2), log_scale=log_scale))
         assert path.time_unit == -log_scale
 
     @pytest.mark.parametrize("depth", [3, 4, 5])
     @pytest.mark.parametrize("scale", [0.5, 1e-3])
     def test_deeper_in_powers(self, depth, scale):
-        path = lp.saddles(at(problem_at_zero(4, 9, depth), scale=scale))
+        path = lp.analysis.saddles(at(problem_at_zero(4, 9, depth), scale=scale))
         assert path.time_unit == pytest.approx(scale ** (2 - depth), rel=1e-12)
 
     @pytest.mark.parametrize("depth", [2, 3])
     def test_the_path_itself_does_not_depend_on_the_scale(self, depth):
         problem = problem_at_zero(4, 9, depth)
-        zero, small = lp.saddles(problem), lp.saddles(at(problem, scale=1e-9))
+        zero, small = lp.analysis.saddles(problem), lp.analysis.saddles(at(problem, scale=1e-9))
         np.testing.assert_array_equal(zero.coefs, small.coefs)
-        np.testing.assert_array_equal(zero.times, small.times)
+        np.testing.assert_array_equal(zero.path_times, small.path_times)
         assert zero.time_unit == np.inf
 
     @pytest.mark.parametrize("depth", [2, 3])
     def test_a_loss_factor_rescales_time(self, depth):
-        one = lp.saddles(at(problem_at_zero(4, 9, depth), scale=1e-3))
-        other = lp.saddles(at(problem_at_zero(4, 9, depth, loss_factor=4.0), scale=1e-3))
-        np.testing.assert_array_equal(one.times, other.times)
+        one = lp.analysis.saddles(at(problem_at_zero(4, 9, depth), scale=1e-3))
+        other = lp.analysis.saddles(at(problem_at_zero(4, 9, depth, loss_factor=4.0), scale=1e-3))
+        np.testing.assert_array_equal(one.path_times, other.path_times)
         assert other.time_unit == one.time_unit / 4
 
     def test_is_the_path_of_the_activation_times(self):
@@ -375,7 +376,7 @@ class TestPhysicalTimes:
         growth = problem.network.activation_times(problem.init)
         task = problem.task
         direct = lp.saddle_path(task.X, task.y, growth.t_plus, growth.t_minus)
-        np.testing.assert_array_equal(lp.saddles(problem).coefs, direct.coefs)
+        np.testing.assert_array_equal(lp.analysis.saddles(problem).coefs, direct.coefs)
         assert direct.time_unit == 1.0
 
 
@@ -386,7 +387,7 @@ AROUND = np.linspace(-25.0, 25.0, 251)
 
 def recorded_around(problem, path):
     """Coefficients at `AROUND` every saddle, (saddles, moments, n)."""
-    moments = (path.times[1:] * path.time_unit)[:, None] + AROUND / problem.task.loss_factor
+    moments = (path.path_times[1:] * path.time_unit)[:, None] + AROUND / problem.task.loss_factor
     assert (np.diff(moments.ravel()) > 0).all(), "the windows overlap"
     run = lp.flow(problem, times=moments.ravel())
     assert run.duals is not None
@@ -416,15 +417,15 @@ class TestAgainstTheExactFlow:
 
     def time_error(self, path):
         """Error of a time: local errors are relative to ν, which is as large as the time."""
-        return ACCUMULATION * SAMPLE_RTOL * (1 + path.times[-1] * path.time_unit)
+        return ACCUMULATION * SAMPLE_RTOL * (1 + path.path_times[-1] * path.time_unit)
 
     @pytest.mark.parametrize("loss_factor", [1.0, 5.0])
     @pytest.mark.parametrize("log_scale", [-200.0, -2302.6])
     def test_plateaus_are_the_saddles_in_order(self, log_scale, loss_factor):
         problem = example(loss_factor, log_scale=log_scale)
-        path = lp.saddles(problem)
-        middles = (path.times[1:-1] + path.times[2:]) / 2
-        moments = np.append(middles, 1.5 * path.times[-1]) * path.time_unit
+        path = lp.analysis.saddles(problem)
+        middles = (path.path_times[1:-1] + path.path_times[2:]) / 2
+        moments = np.append(middles, 1.5 * path.path_times[-1]) * path.time_unit
         coefs = lp.flow(problem, times=moments).coefs
         # At log_scale −200 inactive coefficients and the approach are below e^-40 there, but the
         # flow's own steps leave errors of its tolerance.
@@ -433,7 +434,7 @@ class TestAgainstTheExactFlow:
     def test_first_activation_lags_by_the_time_of_a_logistic(self):
         """Alone, `β̇ = 2β(u − gβ)` from `s²(a ± b)²/4`: half at `log(1/s)/u + log(4k/(a±b)²)/2u`."""
         problem = example(log_scale=-2302.6)
-        path = lp.saddles(problem)
+        path = lp.analysis.saddles(problem)
         (j,) = path.entered[0]
         neg_grad, k = (EQ7.X.T @ EQ7.y)[j], path.coefs[1, j]
         a, b = (layer[j] for layer in problem.init.direction)
@@ -449,7 +450,7 @@ class TestAgainstTheExactFlow:
 
     def test_activations_lag_by_times_that_do_not_depend_on_the_scale(self):
         """So the relative error of a predicted time is C/log(1/s), C its delay."""
-        paths = [lp.saddles(example(log_scale=log_scale)) for log_scale in self.LOG_SCALES]
+        paths = [lp.analysis.saddles(example(log_scale=log_scale)) for log_scale in self.LOG_SCALES]
         found = np.stack(
             [
                 lags(path, recorded_around(example(log_scale=log_scale), path))
@@ -459,7 +460,9 @@ class TestAgainstTheExactFlow:
         error = self.time_error(paths[-1])
         assert np.abs(found).max() < AROUND[-1]
         np.testing.assert_allclose(found, np.broadcast_to(found[-1], found.shape), atol=error)
-        relative = np.abs(found) / np.stack([path.times[1:] * path.time_unit for path in paths])
+        relative = np.abs(found) / np.stack(
+            [path.path_times[1:] * path.time_unit for path in paths]
+        )
         logs = np.log(-np.array(self.LOG_SCALES))
         for lag, errors in zip(np.abs(found[-1]), relative.T, strict=True):
             slope = np.polyfit(logs, np.log(errors), 1)[0]
@@ -467,9 +470,11 @@ class TestAgainstTheExactFlow:
 
     def test_a_loss_factor_makes_it_faster_by_that_factor(self):
         one, five = example(log_scale=-200.0), example(5.0, log_scale=-200.0)
-        recorded = [recorded_around(problem, lp.saddles(problem)) for problem in (one, five)]
+        recorded = [
+            recorded_around(problem, lp.analysis.saddles(problem)) for problem in (one, five)
+        ]
         # At most one coefficient per unit of time: an error of the time is one of the value.
-        error = self.time_error(lp.saddles(one)) * 2 * np.abs(EQ7.X.T @ EQ7.y).max()
+        error = self.time_error(lp.analysis.saddles(one)) * 2 * np.abs(EQ7.X.T @ EQ7.y).max()
         np.testing.assert_allclose(recorded[1], recorded[0], atol=error)
 
     def test_deep_activations_lag_by_times_that_do_not_depend_on_the_scale_either(self):
@@ -482,9 +487,9 @@ class TestAgainstTheExactFlow:
         found = []
         for scale in (0.02, 0.01, 0.005):
             problem = at(problem_at_zero(1, 3, 3), scale=scale)
-            path = lp.saddles(problem)
+            path = lp.analysis.saddles(problem)
             (j,) = path.entered[0]
-            expected = path.times[1] * path.time_unit
+            expected = path.path_times[1] * path.time_unit
             run = lp.flow(
                 problem, times=expected + np.linspace(-20, 40, 601), space=lp.ParameterSpace()
             )

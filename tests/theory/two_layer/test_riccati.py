@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from mpmath import mp, mpf
-from tests.oracles import two_layer_mp as oracle
+from tests.oracles.many_digits import two_layer_mp as oracle
 
 from limitpoint.errors import DataError, InitError, LimitpointError
 from limitpoint.theory.two_layer.riccati import (
@@ -140,16 +140,16 @@ def test_jumps_in_order():
     process = jumps([0.5, 2.0, 0.0, 1.0], gamma=1e-4)
     assert process.indices.tolist() == [1, 3, 0]
     np.testing.assert_array_equal(process.targets, [2.0, 1.0, 0.5])
-    np.testing.assert_allclose(process.times, [0.25, 0.5, 1.0])
+    np.testing.assert_allclose(process.path_times, [0.25, 0.5, 1.0])
     np.testing.assert_allclose(process.values, [0.4, 1 / 3, 0.25])
     assert process.unit == pytest.approx(math.log(1e4), rel=1e-15)
-    np.testing.assert_allclose(jumps([2.0], curvature=4.0).times, [1 / 16])
+    np.testing.assert_allclose(jumps([2.0], curvature=4.0).path_times, [1 / 16])
 
 
 @pytest.mark.parametrize("target", [0.3, 1.0, 4.0])
 def test_values_tend_to_the_step_process(target):
     process = jumps([target])
-    moments_in_units = np.array([0.5, 1.0, 1.5]) * process.times
+    moments_in_units = np.array([0.5, 1.0, 1.5]) * process.path_times
     log_gamma = -1e5
     found = riccati_singular_values([target], moments_in_units * -log_gamma, log_gamma=log_gamma)
     expected = process.coefs_at(moments_in_units)
@@ -169,7 +169,7 @@ def test_jump_times_converge_as_one_over_log(target):
             middle = (low + high) / 2
             value = riccati_singular_values([target], middle, log_gamma=log_gamma)[0]
             low, high = (middle, high) if value < target / 2 else (low, middle)
-        errors.append(low / -log_gamma - jumps([target]).times[0])
+        errors.append(low / -log_gamma - jumps([target]).path_times[0])
     slope, constant = np.polyfit(np.log(-logs), np.log(np.abs(errors)), 1)
     # At γ = e^−50 the corrections are of order γ; what is left is rounding of the middle.
     assert slope == pytest.approx(-1.0, abs=1e-9)
@@ -191,12 +191,12 @@ def test_a_process_is_a_value():
     assert isinstance(process, JumpProcess)
     assert len(process) == 2
     with pytest.raises(ValueError, match="read-only"):
-        process.times[0] = 1.0
+        process.path_times[0] = 1.0
     plain = process.to_dict()
     assert plain["indices"] == [1, 0]
     assert plain["unit"] == process.unit
     data = process.to_xarray()
-    assert data["time"].dims == ("jump",)
+    assert data["path_time"].dims == ("jump",)
     assert data.attrs["unit"] == process.unit
     text = repr(process)
     assert "Jumps: 2" in text

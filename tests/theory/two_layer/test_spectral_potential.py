@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 from scipy.optimize import approx_fprime
-from tests.oracles import two_layer_mp as oracle
+from tests.oracles.many_digits import two_layer_mp as oracle
 
 from limitpoint.errors import InitError, LimitpointError
 from limitpoint.theory.two_layer.spectral_potential import (

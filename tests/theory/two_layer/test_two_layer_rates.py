@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.oracles import two_layer_mp as oracle
+from tests.oracles.many_digits import two_layer_mp as oracle
 
 from limitpoint.errors import DataError, LimitpointError
 from limitpoint.theory.two_layer.two_layer_rates import (

@@ -7,17 +7,18 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float, read_only
-from limitpoint.display import number, table, to_html, to_text
 from limitpoint.dynamics.trajectory import Trajectory, as_trajectory
 from limitpoint.errors import LimitpointError
+from limitpoint.foundation.arrays import Float, read_only
+from limitpoint.foundation.display import number, table
+from limitpoint.foundation.result import Result
 from limitpoint.networks import Network, WithoutMirrorMap, as_network
 
 __all__ = ["Drift", "drift"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Drift:
+class Drift(Result):
     """How far the conserved quantities moved along a trajectory.
 
     The set of parameters on which a quantity keeps its value is either affine (where the quantity
@@ -109,12 +110,6 @@ class Drift:
         ]
         title = f"Conserved quantities: {self.start.size}"
         return table(title, ("level set", "number", "largest drift, relative"), rows)
-
-    def __repr__(self) -> str:
-        return to_text(self.__rich__())
-
-    def _repr_html_(self) -> str:
-        return to_html(repr(self))
 
 
 def drift(network: Network, trajectory: Trajectory) -> Drift:

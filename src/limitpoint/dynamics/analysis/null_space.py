@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from limitpoint.dynamics.flows.row_space import RowSpace
+from limitpoint.dynamics.row_space import RowSpace
 from limitpoint.dynamics.trajectory import Trajectory, as_trajectory
 from limitpoint.errors import NetworkError
 from limitpoint.networks import CoupledNetwork, TwoLayer

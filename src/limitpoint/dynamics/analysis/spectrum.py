@@ -8,10 +8,11 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from limitpoint.arrays import Float, read_only
-from limitpoint.display import number, table, to_html, to_text
 from limitpoint.dynamics.trajectory import Trajectory, as_trajectory
 from limitpoint.errors import LimitpointError
+from limitpoint.foundation.arrays import Float, read_only
+from limitpoint.foundation.display import number, table
+from limitpoint.foundation.result import Result
 
 __all__ = ["Spectrum", "spectrum"]
 
@@ -31,7 +32,7 @@ VALUES_SHOWN = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Spectrum:
+class Spectrum(Result):
     """Singular values along time, each followed through crossings.
 
     Column i is the same singular value at all times, the i-th largest at the end; at other times
@@ -101,12 +102,6 @@ class Spectrum:
         counts = ", ".join(str(values.shape[1]) for values in (*self.layers, self.coefs))
         title = f"Singular values along {self.kind}: {len(self.times)} records, {counts} values"
         return table(title, columns, body)
-
-    def __repr__(self) -> str:
-        return to_text(self.__rich__())
-
-    def _repr_html_(self) -> str:
-        return to_html(repr(self))
 
 
 def spectrum(trajectory: Trajectory) -> Spectrum:

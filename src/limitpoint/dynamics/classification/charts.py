@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 
 __all__ = ["EPS", "FINEST", "NormalisedChart", "norm", "sharpening"]
 

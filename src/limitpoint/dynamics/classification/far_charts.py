@@ -12,10 +12,10 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics.classification.charts import FINEST, NormalisedChart, norm
-from limitpoint.dynamics.classification.log_chart import logarithmic_chart
-from limitpoint.dynamics.classification.polar_chart import polar_chart
+from limitpoint.dynamics.classification.in_log_coordinates import logarithmic_chart
+from limitpoint.dynamics.classification.in_polar_layers import polar_chart
+from limitpoint.foundation.arrays import Float
 from limitpoint.mirror.charts.log_chart import LogChart
 from limitpoint.problem import Problem
 

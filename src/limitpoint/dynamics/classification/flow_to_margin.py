@@ -8,21 +8,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics.classification.charts import FINEST, NormalisedChart
-from limitpoint.dynamics.classification.log_chart import logarithmic_chart
+from limitpoint.dynamics.classification.in_log_coordinates import logarithmic_chart
+from limitpoint.dynamics.classification.in_polar_layers import polar_chart
 from limitpoint.dynamics.classification.motion import LARGEST_EXPONENT, NormalisedMotion
-from limitpoint.dynamics.classification.polar_chart import polar_chart
 from limitpoint.dynamics.fit import wrong_share
-from limitpoint.dynamics.integrate.driver import LARGEST_RECORD
 from limitpoint.dynamics.integrate.stepper import Steps
+from limitpoint.dynamics.integrate.until_converged import LARGEST_RECORD
 from limitpoint.dynamics.trajectory import Trajectory
-from limitpoint.errors import ScaleNotRepresentable
+from limitpoint.errors import LimitpointError, ScaleNotRepresentable
+from limitpoint.foundation.arrays import Float, as_positive
 from limitpoint.mirror.charts.log_chart import LogChart
 from limitpoint.problem import Problem
 from limitpoint.status import Status
 
-__all__ = ["follow_in_normalised_time"]
+__all__ = ["MARGIN", "as_margin", "flow_to_margin"]
+
+# A flow of a classification that was given no end stops at this margin, a loss of e^−1000000. Its
+# direction is then about as far from its limit as the inverse, or the root of that.
+MARGIN = 1e6
+# Margins beyond this are rounded to a thousandth, which is then the error of every sample's weight;
+# the integrator fails a little later.
+LARGEST_MARGIN = 1e12
 
 # Without requested times the integrator's own steps are kept, at most about this many.
 RECORDS = 500
@@ -43,7 +50,7 @@ STUCK_STEPS = 1000
 SHRUNK_STEPS = 50
 
 
-def follow_in_normalised_time(
+def flow_to_margin(
     problem: Problem,
     t_end: float | None,
     times: Float | None,
@@ -243,3 +250,14 @@ class _Watch:
         if self._still < STUCK_STEPS and self._chart.margins(both[:-1]).any():
             return False
         return self._chart.at_rest(both[:-1])
+
+
+def as_margin(margin: float) -> float:
+    """A margin at which a flow can stop, or `LimitpointError`."""
+    margin = as_positive(margin, "margin", LimitpointError)
+    if margin > LARGEST_MARGIN:
+        raise LimitpointError(
+            f"margin must be at most {LARGEST_MARGIN:g}, to which float64 holds margins to a "
+            f"thousandth; it is {margin:g}"
+        )
+    return margin

@@ -12,15 +12,19 @@ import numpy as np
 import xarray as xr
 from rich.console import Group
 
-from limitpoint.arrays import Float, as_positive, as_whole_number
-from limitpoint.display import number, table, to_html, to_text
 from limitpoint.dynamics.classification.far_charts import MARGIN_ERROR, FarChart, far_chart
-from limitpoint.dynamics.classification.flow_to_margin import follow_in_normalised_time
-from limitpoint.dynamics.coordinates import MARGIN, NormalisedTime
-from limitpoint.dynamics.integrate.driver import LARGEST_JACOBIAN
+from limitpoint.dynamics.classification.flow_to_margin import MARGIN, as_margin, flow_to_margin
+from limitpoint.dynamics.coordinates import (
+    default_coordinates,
+    tolerance_of,
+)
 from limitpoint.dynamics.integrate.quiet_solvers import QuietBDF
+from limitpoint.dynamics.integrate.until_converged import LARGEST_JACOBIAN
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import LimitpointError
+from limitpoint.foundation.arrays import Float, as_positive, as_whole_number
+from limitpoint.foundation.display import number, table
+from limitpoint.foundation.result import Result
 from limitpoint.problem import Problem, as_problem
 from limitpoint.status import Status
 from limitpoint.tasks import Classification
@@ -44,7 +48,7 @@ FEWEST_FITTED = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LimitDirection:
+class LimitDirection(Result):
     """How the direction of a flow converges, over margins beyond all floats.
 
     Attributes
@@ -119,12 +123,6 @@ class LimitDirection:
             *([f"It approached as margin^−{self.rate:.3g}."] if np.isfinite(self.rate) else []),
         )
 
-    def __repr__(self) -> str:
-        return to_text(self.__rich__())
-
-    def _repr_html_(self) -> str:
-        return to_html(repr(self))
-
 
 def limit_direction(
     problem: Problem,
@@ -161,7 +159,7 @@ def limit_direction(
     >>> task = lp.Classification([[1, 2], [0, -3]], [1, -1])
     >>> network = lp.Diagonal(depth=2)
     >>> problem = lp.Problem(network, lp.Init.zero_last(network, task, scale=0.1), task)
-    >>> lp.limit_direction(problem).direction.round(8).tolist()
+    >>> lp.analysis.limit_direction(problem).direction.round(8).tolist()
     [0.0, 1.0]
     """
     _check(problem)
@@ -178,9 +176,9 @@ def limit_direction(
             f"sharpness must be above {COARSER:g} and at most {SHARPEST:g}, where rounding of the "
             f"weights is a part in a thousand; it is {sharp:g}"
         )
-    near = NormalisedTime(margin)
-    run, state = follow_in_normalised_time(
-        problem, None, None, near.margin, near.rtol, near.max_steps
+    near = default_coordinates(problem)
+    run, state = flow_to_margin(
+        problem, None, None, as_margin(margin), tolerance_of(near, problem), near.max_steps
     )
     if run.status is not Status.SEPARATED:
         return _not_converged(run)
@@ -221,11 +219,11 @@ def _check(problem: Problem) -> None:
     """Refuse what has no direction that could be followed for itself."""
     network = as_problem(problem).network
     if not isinstance(problem.task, Classification):
-        raise LimitpointError("converge follows the direction of a classification; use flow")
+        raise LimitpointError("limit_direction follows the direction of a classification; use flow")
     if not (network.is_homogeneous and network.is_linear):
         raise LimitpointError(
-            "converge needs a network that is linear in its input and homogeneous in its layers: "
-            f"of others no direction goes on by itself. The network is {network}; use flow"
+            "limit_direction needs a network that is linear in its input and homogeneous in its "
+            f"layers: of others no direction goes on by itself. The network is {network}; use flow"
         )
     growth = network.log_chart(problem.init)
     size = (
@@ -233,7 +231,7 @@ def _check(problem: Problem) -> None:
     )
     if size > LARGEST_JACOBIAN:
         raise LimitpointError(
-            f"converge needs a Jacobian, and the state has {size} numbers, more than "
+            f"limit_direction needs a Jacobian, and the state has {size} numbers, more than "
             f"{LARGEST_JACOBIAN}; use flow"
         )
 

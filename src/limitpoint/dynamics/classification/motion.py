@@ -1,12 +1,12 @@
-"""The flow of a classification as integrators want it, in any chart and at any time change."""
+"""The flow of a classification as integrators want it, in any chart and by any time change."""
 
 from copy import copy
 
 import numpy as np
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics.classification.charts import FINEST, NormalisedChart
-from limitpoint.dynamics.integrate.driver import LARGEST_TRIAL
+from limitpoint.dynamics.integrate.until_converged import LARGEST_TRIAL
+from limitpoint.foundation.arrays import Float
 
 __all__ = ["LARGEST_EXPONENT", "NormalisedMotion"]
 
@@ -68,7 +68,7 @@ class NormalisedMotion:
         return np.append(motion[:-1], self._log_time_rate(motion[-1], both[-1]))
 
     def jacobian(self, both: Float) -> Float:
-        """Of the velocity."""
+        """The derivative of the velocity in the state."""
         assert self.chart.slope is not None
         slope = self.chart.slope(both[:-1])
         rate = self._log_time_rate(self.chart.motion(both[:-1])[-1], both[-1])

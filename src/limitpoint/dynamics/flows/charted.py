@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics.fit import measured_task
-from limitpoint.dynamics.integrate.driver import STUCK_STEPS, integrate
 from limitpoint.dynamics.integrate.stepper import Motion
+from limitpoint.dynamics.integrate.until_converged import STUCK_STEPS, integrate
 from limitpoint.dynamics.relative_residual import RelativeResidual
 from limitpoint.dynamics.trajectory import Trajectory
+from limitpoint.foundation.arrays import Float
 from limitpoint.problem import Problem
 
 __all__ = ["Chart", "follow"]

@@ -7,12 +7,12 @@ themselves at tiny scale, but shares those conserved quantities with the mirror 
 
 import numpy as np
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics.flows.charted import Chart, follow
-from limitpoint.dynamics.integrate.driver import LARGEST_TRIAL
 from limitpoint.dynamics.integrate.log_time_change import LogTimeChange
+from limitpoint.dynamics.integrate.until_converged import LARGEST_TRIAL
 from limitpoint.dynamics.relative_residual import RelativeResidual
 from limitpoint.dynamics.trajectory import Trajectory
+from limitpoint.foundation.arrays import Float
 from limitpoint.mirror.charts.log_chart import LogChart
 from limitpoint.problem import Problem
 

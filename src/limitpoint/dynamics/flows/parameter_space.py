@@ -11,13 +11,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics.fit import loss_at, measured, smooth_loss_at
 from limitpoint.dynamics.flows.charted import Chart, follow
 from limitpoint.dynamics.flows.separate_parameters import OwnParameters, Products, own_parameters
-from limitpoint.dynamics.integrate.driver import EXPLICIT_SHARE, LARGEST_JACOBIAN, LARGEST_TRIAL
+from limitpoint.dynamics.integrate.until_converged import (
+    EXPLICIT_SHARE,
+    LARGEST_JACOBIAN,
+    LARGEST_TRIAL,
+)
 from limitpoint.dynamics.relative_residual import RelativeResidual
 from limitpoint.dynamics.trajectory import Trajectory
+from limitpoint.foundation.arrays import Float
 from limitpoint.networks import General, MultilinearNetwork
 from limitpoint.problem import Problem
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.dynamics.integrate.driver import LARGEST_TRIAL, integrate
+from limitpoint.dynamics.integrate.until_converged import LARGEST_TRIAL, integrate
 from limitpoint.dynamics.relative_residual import RelativeResidual
 from limitpoint.dynamics.trajectory import Trajectory
+from limitpoint.foundation.arrays import Float
 from limitpoint.mirror import MirrorMap
 from limitpoint.problem import Problem
 

@@ -26,7 +26,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.networks import Diagonal, Network, Paired, Power, SignedPower
 
 __all__ = ["OwnParameters", "own_parameters"]
@@ -108,7 +108,7 @@ class SumsOfPowers(OwnParameters):
 
     @property
     def moving(self) -> Mask:
-        """All but zeros."""
+        """All coordinates but those that start at zero, and stay there."""
         moving: Mask = self.start != 0
         return moving
 

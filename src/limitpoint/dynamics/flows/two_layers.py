@@ -12,9 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.dynamics.flows.row_space import RowSpace
-from limitpoint.dynamics.integrate.driver import (
+from limitpoint.dynamics.integrate.until_converged import (
     EXPLICIT_SHARE,
     LARGEST_JACOBIAN,
     LARGEST_RECORD,
@@ -22,8 +20,10 @@ from limitpoint.dynamics.integrate.driver import (
     integrate,
 )
 from limitpoint.dynamics.relative_residual import RelativeResidual
+from limitpoint.dynamics.row_space import RowSpace
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import ScaleNotRepresentable
+from limitpoint.foundation.arrays import Float
 from limitpoint.problem import Problem
 
 __all__ = ["check_resolved", "flow_of_two_layers"]

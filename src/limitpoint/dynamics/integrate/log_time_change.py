@@ -10,7 +10,7 @@ is followed along
 
 with the time as one more number of the state: by that time change a growth that nothing hinders is
 a straight line, however long. A visible coefficient moves up to `s^(2−L)` times as readily as one
-inactive and would set the time change where it is at rest; so on a plateau what is visible is held,
+inactive and would set the rate where it is at rest; so on a plateau what is visible is held,
 and ρ is that of the others, until one of these becomes visible too.
 """
 
@@ -20,15 +20,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics.classification.charts import norm
 from limitpoint.dynamics.integrate.stepper import LARGEST_TRIAL
+from limitpoint.foundation.arrays import Float
 from limitpoint.mirror.charts.log_chart import LogChart
 
 __all__ = ["LogTimeChange"]
 
 # Coefficients are held when they are this close to their balance, relative: to themselves, and what
-# is missing from the fit to the residual. the negative gradient in the others, and so the time at
+# is missing from the fit to the residual. The negative gradient in the others, and so the time at
 # which the plateau ends, is then off by as much. As large a part of the residual is what the others
 # may add to the fit before the held ones are let go. Both are what the integrator may be off by in
 # a step.
@@ -88,7 +88,7 @@ class LogTimeChange:
 
     @property
     def has_jacobian(self) -> bool:
-        """Always."""
+        """Always: charts have their derivatives in closed form."""
         return True
 
     @property
@@ -120,7 +120,7 @@ class LogTimeChange:
         return np.clip(np.nan_to_num(whole), -LARGEST_TRIAL, LARGEST_TRIAL)
 
     def reach(self, state: Float, after: Float) -> float:
-        """Half the way, in logarithms, to the time change of the start while the time change falls.
+        """Half the way, in logarithms, to the rate of the start while the rate falls.
 
         A coefficient that has left shrinks along a straight line too, and turns at its start, where
         it grows on the other side; others that have waited grow meanwhile. A step across all of

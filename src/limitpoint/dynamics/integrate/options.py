@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import as_number_within, as_whole_number
 from limitpoint.dynamics.integrate.stepper import FINEST_RTOL
 from limitpoint.errors import LimitpointError
+from limitpoint.foundation.arrays import as_number_within, as_whole_number
 
 __all__ = ["check_options"]
 
@@ -39,7 +39,9 @@ def check_options(way: Any) -> None:
             object.__setattr__(way, field.name, checked)
 
 
-def _checked_rtol(value: Any) -> float:
+def _checked_rtol(value: Any) -> float | None:
+    if value is None:
+        return None
     why = "the integrators reach no smaller one, and at 1 no digit is right"
     return as_number_within(value, FINEST_RTOL, NO_DIGIT, why, "rtol", LimitpointError)
 

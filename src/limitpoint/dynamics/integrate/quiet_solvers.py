@@ -10,7 +10,7 @@ import numpy as np
 from scipy.integrate import BDF, LSODA
 from scipy.linalg.lapack import dgetrf
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 
 __all__ = ["QuietBDF", "QuietLSODA"]
 

@@ -7,8 +7,8 @@ import numpy as np
 from scipy.integrate import DOP853, OdeSolver
 from scipy.optimize import brentq
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics.integrate.quiet_solvers import QuietBDF, QuietLSODA
+from limitpoint.foundation.arrays import Float
 
 __all__ = ["FINEST_RTOL", "LARGEST_TRIAL", "Motion", "Steps"]
 
@@ -43,7 +43,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 class Motion(Protocol):
-    """A flow along some path: the time, or one of another time change."""
+    """A flow along some path: the time, or another variable."""
 
     @property
     def has_jacobian(self) -> bool:
@@ -57,7 +57,7 @@ class Motion(Protocol):
         """Of the state along the path."""
 
     def jacobian(self, state: Float) -> Float:
-        """Of the velocity."""
+        """The derivative of the velocity in the state."""
 
     def reach(self, state: Float, after: Float) -> float:
         """How far a step from this state, which led to another, may lead at most."""

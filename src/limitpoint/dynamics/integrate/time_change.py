@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics.integrate.stepper import FINEST_RTOL, Motion, Steps
+from limitpoint.foundation.arrays import Float
 
 __all__ = ["EXPLICIT_SHARE", "ByTimeChange", "InTime"]
 
@@ -130,7 +130,7 @@ class ByTimeChange:
 
 @dataclass(frozen=True, eq=False)
 class _Motion:
-    """What is followed in time has one time change only."""
+    """What is followed in time needs no other variable."""
 
     velocity: Callable[[Float], Float]
     given: Callable[[Float], Float] | None

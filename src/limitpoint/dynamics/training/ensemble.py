@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics.fit import loss_at
-from limitpoint.dynamics.training.compress import Compressed
 from limitpoint.dynamics.training.optimisers import Layers, Optimiser, Step
 from limitpoint.dynamics.training.probes import Probe
+from limitpoint.dynamics.training.smaller_problem import Compressed
+from limitpoint.foundation.arrays import Float
 from limitpoint.networks import CoupledNetwork
 from limitpoint.problem import Problem
 

@@ -11,9 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from limitpoint.arrays import Float, as_kind, as_number, as_positive, as_seed
+from limitpoint.dynamics.diffusion import Diffusion
 from limitpoint.dynamics.fit import loss_at
-from limitpoint.dynamics.sde import Diffusion
 from limitpoint.dynamics.training.optimisers import (
     STEPS_PER_BLOCK,
     Layers,
@@ -23,6 +22,7 @@ from limitpoint.dynamics.training.optimisers import (
     descend,
 )
 from limitpoint.errors import LimitpointError, NetworkError
+from limitpoint.foundation.arrays import Float, as_kind, as_number, as_positive, as_seed
 from limitpoint.networks import TwoLayer
 from limitpoint.problem import Problem, as_problem
 
@@ -78,7 +78,7 @@ class LabelNoise(Optimiser):
 
     @property
     def is_random(self) -> bool:
-        """Yes."""
+        """Yes: fresh labels at every step."""
         return True
 
     @property

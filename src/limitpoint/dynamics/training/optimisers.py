@@ -10,9 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import as_positive, as_seed, as_truth, as_whole_number, check_numbers
 from limitpoint.dynamics.fit import loss_at
 from limitpoint.errors import LimitpointError
+from limitpoint.foundation.arrays import (
+    as_positive,
+    as_seed,
+    as_truth,
+    as_whole_number,
+    check_numbers,
+)
 from limitpoint.problem import Problem
 
 __all__ = [
@@ -172,7 +178,7 @@ class SGD(Optimiser):
 
     @property
     def is_random(self) -> bool:
-        """Yes."""
+        """Yes: the batches are drawn."""
         return True
 
     @property

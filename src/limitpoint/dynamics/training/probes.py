@@ -11,9 +11,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from limitpoint.arrays import Float, as_float_array, as_number, shown
 from limitpoint.dynamics.training.optimisers import SGD, Optimiser
 from limitpoint.errors import LimitpointError, NetworkError
+from limitpoint.foundation.arrays import Float, as_float_array, as_number, shown
 from limitpoint.networks import CoupledNetwork
 from limitpoint.problem import Problem
 
@@ -78,7 +78,7 @@ class Distance(Probe):
     >>> task = lp.Regression([[1.0, 2.0]], [1.0])
     >>> network = lp.Diagonal(depth=2)
     >>> problem = lp.Problem(network, lp.Init.zero_last(network, task, scale=1e-4), task)
-    >>> far = lp.Distance([0.0, 0.5], name="to_sparse")
+    >>> far = lp.analysis.Distance([0.0, 0.5], name="to_sparse")
     >>> sweep = lp.train_many(problem, [lp.GD(1e-2)], steps=5000, probes=[far])
     >>> float(sweep.data["to_sparse"][0, 0, 0, -1].round(3))
     0.0
@@ -119,7 +119,7 @@ class StartTerm(Probe):
     >>> task, network = lp.Regression([[1.0, 2.0]], [3.0]), lp.RankOne(depth=2, width=3)
     >>> init = lp.Init.balanced(network, task, norm=1.0, direction=[1.0, 0.0])
     >>> problem = lp.Problem(network, init, task)
-    >>> sweep = lp.train_many(problem, [lp.GD(1e-2)], steps=1000, probes=[lp.StartTerm()])
+    >>> sweep = lp.train_many(problem, [lp.GD(1e-2)], steps=1000, probes=[lp.analysis.StartTerm()])
     >>> sweep.data["start_term"][0, 0, 0, [0, -1]].round(3).values.tolist()
     [1.0, 1.836]
     """
@@ -168,7 +168,7 @@ class NoiseTerm(Probe):
     >>> init = lp.Init.balanced(network, task, norm=1.0, direction=[1.0, 0.0])
     >>> problem = lp.Problem(network, init, task)
     >>> sweep = lp.train_many(
-    ...     problem, [lp.GD(1e-2), lp.SGD(1e-2, 1)], steps=500, probes=[lp.NoiseTerm()]
+    ...     problem, [lp.GD(1e-2), lp.SGD(1e-2, 1)], steps=500, probes=[lp.analysis.NoiseTerm()]
     ... )
     >>> (sweep.data["noise_term"][:, 0, 0, -1] > 0).values.tolist()
     [False, True]
@@ -188,7 +188,7 @@ class NoiseTerm(Probe):
 
     @property
     def integrates(self) -> bool:
-        """Yes."""
+        """Yes: q is an integral along the run."""
         return True
 
     @property

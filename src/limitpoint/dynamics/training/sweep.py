@@ -9,13 +9,14 @@ import xarray as xr
 from numpy.typing import NDArray
 from rich.console import Group
 
-from limitpoint.arrays import Float, read_only
-from limitpoint.display import number, table, to_html, to_text
 from limitpoint.dynamics.fit import measure_of
 from limitpoint.dynamics.training.ensemble import Ends
 from limitpoint.dynamics.training.optimisers import Optimiser
 from limitpoint.dynamics.training.probes import Probe
 from limitpoint.dynamics.training.train import RESIDUAL_TOLERANCE
+from limitpoint.foundation.arrays import Float, read_only
+from limitpoint.foundation.display import number, table
+from limitpoint.foundation.result import Result
 from limitpoint.problem import Problem
 from limitpoint.status import Status
 
@@ -29,7 +30,7 @@ RESERVED = ("loss", "coef", "outer", "status", "time", *RUNS, "step", "feature",
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sweep:
+class Sweep(Result):
     """Loss and probes along many training runs, backed by an `xarray.Dataset`.
 
     Attributes
@@ -79,7 +80,7 @@ class Sweep:
 
     @property
     def seeds(self) -> NDArray[np.int64]:
-        """The seeds."""
+        """The seeds of the runs, in the order given."""
         return np.asarray(self.data["seed"].values)
 
     @property
@@ -168,12 +169,6 @@ class Sweep:
         if len(words) == 1:
             return words[0]
         return ", ".join(f"{count} {word}" for word, count in zip(words, counts, strict=True))
-
-    def __repr__(self) -> str:
-        return to_text(self.__rich__())
-
-    def _repr_html_(self) -> str:
-        return to_html(repr(self))
 
 
 def _dataset(

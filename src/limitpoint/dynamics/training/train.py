@@ -12,7 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from rich.console import Console
 from rich.progress import Progress
 
-from limitpoint.arrays import (
+from limitpoint.dynamics.fit import loss_at, margins_at, measure_of, measured, wrong_share
+from limitpoint.dynamics.training.optimisers import Layers, Optimiser
+from limitpoint.dynamics.trajectory import Trajectory
+from limitpoint.errors import LimitpointError
+from limitpoint.foundation.arrays import (
     Float,
     as_float_array,
     as_kind,
@@ -21,10 +25,6 @@ from limitpoint.arrays import (
     check_numbers,
     shown,
 )
-from limitpoint.dynamics.fit import loss_at, margins_at, measure_of, measured, wrong_share
-from limitpoint.dynamics.training.optimisers import Layers, Optimiser
-from limitpoint.dynamics.trajectory import Trajectory
-from limitpoint.errors import LimitpointError
 from limitpoint.problem import Problem, as_problem
 from limitpoint.status import Status
 from limitpoint.tasks import Classification

@@ -9,18 +9,10 @@ import jax
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from limitpoint.arrays import (
-    Float,
-    as_float_array,
-    as_kind,
-    as_seed,
-    as_several,
-    shown,
-)
-from limitpoint.dynamics.training.compress import Compressed, compress
 from limitpoint.dynamics.training.ensemble import Ends, Ensemble
 from limitpoint.dynamics.training.optimisers import Optimiser
 from limitpoint.dynamics.training.probes import Distance, Probe
+from limitpoint.dynamics.training.smaller_problem import Compressed, compress
 from limitpoint.dynamics.training.sweep import RESERVED, Sweep
 from limitpoint.dynamics.training.train import (
     as_steps,
@@ -29,6 +21,14 @@ from limitpoint.dynamics.training.train import (
     record_schedule,
 )
 from limitpoint.errors import LimitpointError, NetworkError
+from limitpoint.foundation.arrays import (
+    Float,
+    as_float_array,
+    as_kind,
+    as_seed,
+    as_several,
+    shown,
+)
 from limitpoint.problem import Problem, as_problem
 
 __all__ = ["train_many"]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.mirror.charts.log_chart import LogChart
 
@@ -91,7 +91,7 @@ class SumsAndDifferences(LogChart):
         return np.concatenate([moved, -moved])
 
     def velocity_gradient(self, neg_grad: Float, state: Float) -> Float:
-        """None."""
+        """Zero: the velocity does not depend on the state."""
         return np.zeros((self.dimension, self.dimension))
 
     def coefs(self, states: Float) -> Float:

@@ -23,9 +23,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.mirror.activation import ActivationTimes
-from limitpoint.mirror.curve import CurveMap, CurvePoint
+from limitpoint.foundation.arrays import Float
+from limitpoint.mirror.activation_times import ActivationTimes
+from limitpoint.mirror.curve_map import CurveMap, CurvePoint
 from limitpoint.mirror.deep_diagonal.deep_diagonal_table import DeepTable
 
 __all__ = ["DeepMap"]

@@ -1,4 +1,4 @@
-"""The curves of a deep product's coordinates, tabulated at scale 1 (notation: `mirror.deep`)."""
+"""The curves of a deep product, tabulated at scale 1 (notation: `deep_diagonal_map`)."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
-from limitpoint.mirror.activation import ActivationTimes, diagonal_activation_times
+from limitpoint.foundation.arrays import Float
+from limitpoint.mirror.activation_times import ActivationTimes, diagonal_activation_times
 from limitpoint.mirror.deep_diagonal.gauss_rule import gauss_rule
 from limitpoint.mirror.deep_diagonal.smallest_layer import smallest_layer
 
@@ -130,7 +130,7 @@ class DeepTable:
         return np.where(self.start.frozen | ~known, curve_params, xi)
 
     def curve_params(self, xi: Float) -> Float:
-        """Inverse of `xi`."""
+        """Curve parameters at given mirror coordinates: the inverse of `mirror_coords`."""
         rows = xi.reshape(-1, xi.shape[-1])
         together = max(1, ENTRIES_TOGETHER // rows.shape[1])
         blocks = [rows[i : i + together] for i in range(0, len(rows), together)]

@@ -16,7 +16,7 @@ from functools import cache
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 
 __all__ = ["gauss_rule"]
 

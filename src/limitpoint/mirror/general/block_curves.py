@@ -1,8 +1,8 @@
 """The curves of all blocks that share one k: linear stage, panels, and what lies beyond them.
 
 A block has two curves, one per sign of its mirror coordinate. On each the curve parameter runs
-through the linear stage (`‖H‖ξ`, as far as `tabulated_neg_grad` lets it: `tabulated_starts`), then
-through the panels of the table (`tabulated_build` makes them, `tabulated_panels` holds them).
+through the linear stage (`‖H‖ξ`, as far as `tabulated_neg_grad` lets it: `block_starts`), then
+through the panels of the table (`tabulate` makes them, `panels` holds them).
 Beyond the table rates go on as the exponentials of the curve parameter that they are at its end:
 exact for powers of the parameters. A curve that ends at zero goes on as the linear motion that it
 is there.
@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.mirror.general.block_model import BlockModel
 from limitpoint.mirror.general.block_starts import BlockStarts
 from limitpoint.mirror.general.linear_stage import LinearStage
@@ -57,7 +57,7 @@ class BlockCurves:
 
     @cached_property
     def starts(self) -> BlockStarts:
-        """Where they begin."""
+        """Where the curves begin: linear stages and entries of the tables."""
         return BlockStarts(self.model, self.blocks, self.log_scale)
 
     @cached_property

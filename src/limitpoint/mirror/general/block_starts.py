@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
 from limitpoint.errors import NetworkError, ScaleNotRepresentable
+from limitpoint.foundation.arrays import Float
 from limitpoint.mirror.general.block_model import BlockModel
 from limitpoint.mirror.general.linear_reach import linear_radii
 from limitpoint.mirror.general.linear_stage import ZERO_COMPONENT, LinearStage
@@ -25,7 +25,7 @@ Index = NDArray[np.intp]
 # Factors at which a component's gradient is tried when deciding that it stays zero for ever.
 TRIALS = 4
 # Relative error of a component, from rounding of the Hessian, with which k is off by as much: what
-# ends tables (`WORST_ROUNDING` of `tabulated_build`) is not allowed before they begin.
+# ends tables (`WORST_ROUNDING` of `tabulate`) is not allowed before they begin.
 UNKNOWN_COMPONENT = WORST_ROUNDING
 # log of the smallest radius from which a k can be followed in float64 without a linear stage: the
 # coefficient is its third power at most.

@@ -1,10 +1,10 @@
 """Collocation of the curves of blocks on one panel.
 
-The equations `dy/dτ = d |y| g` (see `tabulated_build`) are collocated at Radau's points, which
+The equations `dy/dτ = d |y| g` (see `tabulate`) are collocated at Radau's points, which
 include the end, so that slaved components are damped: by Picard's iteration, or by Newton's method
 where curves level off and are stiff.
 
-Components that keep their sign (`tabulated_planes`) are given by their logarithms, `y_j = ±e^{v_j}`
+Components that keep their sign (`sign_planes`) are given by their logarithms, `y_j = ±e^{v_j}`
 and `dv_j/dτ = d |y| g_j r_a/‖∇k‖`, so that none is too small; the others by themselves. Signs are
 zero for the latter.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.polynomial import chebyshev, legendre
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.mirror.general.block_model import BlockModel
 from limitpoint.mirror.general.sign_planes import SMALL_COMPONENT, growth_rates
 

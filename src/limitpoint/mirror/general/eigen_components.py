@@ -10,7 +10,7 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 
 __all__ = ["eigen_components"]
 

@@ -10,7 +10,7 @@ known relative to the whole block only, may be all of the block later on.
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.mirror.general.block_model import BlockModel
 from limitpoint.mirror.general.collocation import components, field_at, rule
 

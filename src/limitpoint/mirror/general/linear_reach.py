@@ -2,8 +2,7 @@
 
 What the stage leaves out moves every component, `dz_j/dξ = λ_j z_j + N_j(z)`, and N_j is below
 rounding beside the whole block but not beside a component that is small or zero. Such a component
-matters where it grows faster than the block does: the stage must end before its negative gradient
-does.
+matters where it grows faster than the block does: the stage must end before that.
 """
 
 import math
@@ -11,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.mirror.general.block_model import BlockModel
 from limitpoint.mirror.general.linear_stage import LinearStage
 

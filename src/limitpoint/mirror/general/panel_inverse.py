@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.mirror.general.panels import Panels
 
 __all__ = ["invert"]

@@ -1,7 +1,7 @@
 """The table of the curves of blocks: panels with their interpolating polynomials.
 
 Panels are common to all curves; every quantity is its value at the panel's start plus `(1+u)Q(u)`,
-so that what starts at zero is right relative to itself. How they are made: `tabulated_build`.
+so that what starts at zero is right relative to itself. How they are made: `tabulate`.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.mirror.general.collocation import POINTS, components
 
 __all__ = ["Panels"]

@@ -15,7 +15,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.mirror.general.block_model import BlockModel
 
 __all__ = ["OWN_ROUNDING", "SMALL_COMPONENT", "growth_rates"]

@@ -4,7 +4,7 @@ With `φ = r_a y` on a panel that starts at radius r_a, and τ the curve paramet
 
     dy/dτ = d |y| g,   d|ξ|/dτ = |φ|/‖∇k‖,   dk/dτ = d |φ| ‖∇k‖,   dΨ̂/dτ = d k |φ|/‖∇k‖,
 
-g the unit vector along ∇k. On each panel these are collocated (see `tabulated_collocation`) by
+g the unit vector along ∇k. On each panel these are collocated (see `collocation`) by
 Picard's iteration where that converges, else by Newton's method. Panels are common to all curves;
 every quantity is its value at the panel's start plus `(1+u)Q(u)`, so that what starts at zero is
 right relative to itself.
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.mirror.general.block_model import BlockModel
 from limitpoint.mirror.general.collocation import (
     POINTS,

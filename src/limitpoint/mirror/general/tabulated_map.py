@@ -8,7 +8,7 @@ where they are known beforehand.
 Curve parameters grow like the logarithm of the block's norm. The table covers coefficients up to
 1e30 (further if they start larger); beyond it, coefficients and mirror coordinates go on by the
 power laws that they follow at its end. Where k is not smooth or not finite, or where rounding of
-the block decides how its curve goes on (`tabulated_errors`), the table ends there, and everything
+the block decides how its curve goes on (`error_propagation`), the table ends there, and everything
 beyond is NaN: nothing is known of it.
 """
 
@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
-from limitpoint.mirror.activation import ActivationTimes
-from limitpoint.mirror.curve import CurveMap, CurvePoint
+from limitpoint.foundation.arrays import Float
+from limitpoint.mirror.activation_times import ActivationTimes
+from limitpoint.mirror.curve_map import CurveMap, CurvePoint
 from limitpoint.mirror.general.block_curves import BlockCurves
 from limitpoint.mirror.general.block_model import BlockModel
 

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from limitpoint.arrays import Float, check_numbers
 from limitpoint.errors import NetworkError
+from limitpoint.foundation.arrays import Float, check_numbers
 from limitpoint.mirror.general.block_model import BlockModel
 
 __all__ = ["BlockFunction", "block_function"]

@@ -26,7 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.mirror.charts.log_chart import LogChart
 from limitpoint.mirror.general.linear_stage import ZERO_COMPONENT
 from limitpoint.networks.general.block_function import BlockFunction
@@ -64,7 +64,7 @@ class _Compiled:
 class _Motion(NamedTuple):
     """Of all blocks at one state.
 
-    K, its gradient, the velocity under a negative gradient of 1, its gradient.
+    The coefficient k, its gradient, the velocity where −∇loss is 1, its gradient.
     """
 
     coef: Float
@@ -128,7 +128,7 @@ class EigenChart(LogChart):
         return np.asarray(product.reshape(self.dimension, *neg_grad.shape[1:]))
 
     def velocity_gradient(self, neg_grad: Float, state: Float) -> Float:
-        """Block diagonal."""
+        """Block diagonal: each block moves by its own gradient."""
         each = self._motion(state).velocity_gradient
         n, p = len(self.movable_), self.size
         result = np.zeros((n, p, n, p))
@@ -303,7 +303,7 @@ class _Block:
         return scaled * jnp.exp(log_unit)
 
     def coef(self, state: Any, at: Parameters) -> Any:
-        """The coefficient."""
+        """The coefficient of the block at this state."""
         scaled, _, near, unit = self._scaled(state, at)
         series = self._series(scaled, jnp.where(near, unit, 0.0)) * unit**2
         return jnp.where(near, series, self.k(jnp.where(near, 0.0, unit * scaled)))

@@ -10,17 +10,17 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float, as_whole_number, shown
-from limitpoint.conditions import Condition
 from limitpoint.errors import NetworkError
+from limitpoint.foundation.arrays import Float, as_whole_number, shown
+from limitpoint.foundation.conditions import Condition
 from limitpoint.init import Init
 from limitpoint.mirror import ActivationTimes, MirrorMap
 from limitpoint.mirror.charts.log_chart import LogChart
 from limitpoint.mirror.general.tabulate import CRITICAL_DISTANCE
 from limitpoint.mirror.general.tabulated_map import TabulatedMap
-from limitpoint.networks.base import Network
 from limitpoint.networks.general.block_function import SMOOTH, BlockFunction, block_function
 from limitpoint.networks.general.eigen_chart import EigenChart
+from limitpoint.networks.network import Network
 from limitpoint.tasks import Task
 
 __all__ = ["General"]

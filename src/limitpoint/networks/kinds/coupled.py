@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.mirror import RadialMap
 from limitpoint.networks.kinds.without_mirror_map import WithoutMirrorMap

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from limitpoint.arrays import as_depth
 from limitpoint.errors import NetworkError
-from limitpoint.networks.base import Network
+from limitpoint.foundation.arrays import as_depth
+from limitpoint.networks.network import Network
 
 __all__ = ["LayeredNetwork"]
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from limitpoint.arrays import Float
 from limitpoint.errors import NetworkError
-from limitpoint.networks.base import Network
+from limitpoint.foundation.arrays import Float
 from limitpoint.networks.kinds.without_mirror_map import WithoutMirrorMap
+from limitpoint.networks.network import Network
 from limitpoint.tasks import LARGEST, SMALLEST, Task
 
 __all__ = ["MultilinearNetwork", "check_entries", "check_features", "check_tensor_size"]

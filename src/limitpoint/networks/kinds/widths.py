@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
-from limitpoint.arrays import MOST_LAYERS, as_several, as_whole_number, shown
 from limitpoint.errors import NetworkError
+from limitpoint.foundation.arrays import MOST_LAYERS, as_several, as_whole_number, shown
 
 __all__ = ["as_widths"]
 

@@ -1,10 +1,10 @@
 """Networks none of whose coefficients has a mirror coordinate of its own."""
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.mirror import ActivationTimes, MirrorMap
 from limitpoint.mirror.charts.log_chart import LogChart
-from limitpoint.networks.base import Network
+from limitpoint.networks.network import Network
 
 __all__ = ["WithoutMirrorMap"]
 

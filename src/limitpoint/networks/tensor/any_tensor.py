@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import MOST_AXES, Float, as_float_array
 from limitpoint.errors import NetworkError
+from limitpoint.foundation.arrays import MOST_AXES, Float, as_float_array
 from limitpoint.networks.kinds.multilinear import MultilinearNetwork, check_entries, check_features
 from limitpoint.networks.kinds.single_output import feature_shape
 from limitpoint.tasks import Task

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from limitpoint.arrays import MOST_LAYERS, Float, as_several, as_whole_number, shown
 from limitpoint.errors import NetworkError
+from limitpoint.foundation.arrays import MOST_LAYERS, Float, as_several, as_whole_number, shown
 from limitpoint.networks.kinds.multilinear import (
     MultilinearNetwork,
     check_features,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.networks.tensor.orthogonal_tensor import OrthogonalTensor
 
 __all__ = ["CommutingForm", "DiagonalForm", "EvenForm", "OrthogonalForm", "snapped"]
@@ -103,7 +103,7 @@ class EvenForm(DiagonalForm):
 
     @property
     def _folded(self) -> Float:
-        """μ."""
+        """How many frequencies each coordinate of an even vector stands for, μ."""
         folded = np.full(self.size // 2 + 1, 2.0)
         folded[0] = 1.0
         if self.size % 2 == 0:

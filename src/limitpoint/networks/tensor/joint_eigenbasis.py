@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 
 __all__ = ["joint_eigenbasis", "largest_commutator", "off_diagonal"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import Float
 from limitpoint.errors import NetworkError
+from limitpoint.foundation.arrays import Float
 from limitpoint.networks.kinds.layered import LayeredNetwork
 from limitpoint.networks.kinds.multilinear import MultilinearNetwork, check_tensor_size
 from limitpoint.networks.kinds.single_output import feature_shape

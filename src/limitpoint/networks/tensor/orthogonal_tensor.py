@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import MOST_LAYERS, Float, as_float_array, as_several
 from limitpoint.errors import InitError, NetworkError
+from limitpoint.foundation.arrays import MOST_LAYERS, Float, as_float_array, as_several
 from limitpoint.networks.kinds.multilinear import (
     MultilinearNetwork,
     check_entries,

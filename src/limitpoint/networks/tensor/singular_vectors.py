@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import jax
 import numpy as np
 
-from limitpoint.arrays import MOST_AXES, Float, as_kind, as_real_array, as_several
 from limitpoint.errors import DataError, InitError
-from limitpoint.networks.base import Network, as_network
+from limitpoint.foundation.arrays import MOST_AXES, Float, as_kind, as_real_array, as_several
+from limitpoint.networks.network import Network, as_network
 from limitpoint.tasks import Classification
 
 __all__ = ["layer_gradients", "singular_vector_residual"]
@@ -18,7 +18,7 @@ def singular_vector_residual(
 ) -> Float:
     """The residual of `s v_l = M(−u)∘(v₁, …, I, …, v_L)` for l = 1 … L, relative to s.
 
-    Here `−u` is the negative gradient `Xᵀ(y⊙weights)` on the coefficients, divided by its norm, and
+    Here `−u` is the negative gradient `Xᵀ(y⊙weights)` in the coefficients, divided by its norm, and
     the v_l are the layers, each divided by its norm (matrices count as vectors). Along a flow that
     separates the data it tends to zero: the layers tend to singular vectors of the data tensor, s
     to their singular value (equation (8)). It is exactly zero where every layer is parallel to its

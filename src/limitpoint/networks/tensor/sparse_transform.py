@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import as_depth, as_float_array
 from limitpoint.errors import NetworkError
+from limitpoint.foundation.arrays import as_depth, as_float_array
 from limitpoint.networks.kinds.multilinear import check_entries
 from limitpoint.networks.tensor.orthogonal_tensor import OrthogonalTensor
 
@@ -48,7 +48,7 @@ def design(T: ArrayLike, depth: int = 2) -> OrthogonalTensor:
     >>> wave = cosines[3] - 0.5 * cosines[10]
     >>> seen = np.random.default_rng(0).choice(32, 10, replace=False)
     >>> task = lp.Regression(np.eye(32)[seen], wave[seen])
-    >>> network = lp.design(cosines, depth=3)
+    >>> network = lp.analysis.design(cosines, depth=3)
     >>> start = lp.Init([np.ones(32), np.ones(32), np.zeros(32)], scale=1e-3)
     >>> bool(np.abs(lp.flow(lp.Problem(network, start, task)).coef - wave).max() < 1e-4)
     True

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from limitpoint.errors import LimitpointError
+from limitpoint.foundation.registry import add, look_up
 
 __all__ = ["Demonstration", "Erratum", "errata", "erratum", "register"]
 
@@ -89,13 +89,12 @@ def register(
 ) -> Callable[[Callable[[], Demonstration]], Callable[[], Demonstration]]:
     """Add an erratum whose demonstration is the decorated function; ids are unique."""
 
-    def add(demonstrate: Callable[[], Demonstration]) -> Callable[[], Demonstration]:
-        if id in _REGISTRY:
-            raise RuntimeError(f"erratum {id} is registered twice")
-        _REGISTRY[id] = Erratum(id, where, printed, corrected, demonstrate, ambiguous)
+    def added(demonstrate: Callable[[], Demonstration]) -> Callable[[], Demonstration]:
+        found = Erratum(id, where, printed, corrected, demonstrate, ambiguous)
+        add(_REGISTRY, id, found, "erratum")
         return demonstrate
 
-    return add
+    return added
 
 
 def errata() -> tuple[Erratum, ...]:
@@ -105,6 +104,4 @@ def errata() -> tuple[Erratum, ...]:
 
 def erratum(name: str) -> Erratum:
     """The erratum of this id."""
-    if name not in _REGISTRY:
-        raise LimitpointError(f"there is no erratum {name!r}; known are {', '.join(_REGISTRY)}")
-    return _REGISTRY[name]
+    return look_up(_REGISTRY, name, "erratum")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.papers.errata.erratum import Demonstration, register
 from limitpoint.papers.shared.raw_flow import RawFlow, power_slopes, product_slopes, raw_flow
 from limitpoint.tasks import Regression

@@ -3,15 +3,16 @@
 from dataclasses import dataclass
 from typing import Any
 
-from limitpoint.display import number, table, to_html, to_text
+from limitpoint.foundation.display import number, table
+from limitpoint.foundation.result import Result
 from limitpoint.papers.errata.erratum import Demonstration, Erratum, errata
 from limitpoint.papers.reports.markdown import as_markdown
 
 __all__ = ["ErrataList", "demonstrate_all"]
 
 
-@dataclass(frozen=True, repr=False)
-class ErrataList:
+@dataclass(frozen=True, eq=False, repr=False)
+class ErrataList(Result):
     """Errata with their demonstrations."""
 
     entries: tuple[tuple[Erratum, Demonstration], ...]
@@ -39,7 +40,7 @@ class ErrataList:
         }
 
     def to_markdown(self) -> str:
-        """As a page."""
+        """As the page docs/errata.md."""
         lines = [
             "# Errata of the papers",
             "",
@@ -79,12 +80,6 @@ class ErrataList:
         ]
         columns = ("erratum", "printed", "corrected", "at most", "", "what")
         return table(f"{len(rows)} errata: error of each form", columns, rows)
-
-    def __repr__(self) -> str:
-        return to_text(self.__rich__())
-
-    def _repr_html_(self) -> str:
-        return to_html(repr(self))
 
 
 def demonstrate_all() -> ErrataList:

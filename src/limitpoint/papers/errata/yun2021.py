@@ -5,9 +5,9 @@ import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics import ParameterSpace, flow
 from limitpoint.examples import yun_layers, yun_two_points
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.networks import Convolutional, FullyConnected, OrthogonalTensor
 from limitpoint.papers.errata.erratum import Demonstration, register

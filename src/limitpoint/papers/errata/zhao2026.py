@@ -6,8 +6,8 @@ import numpy as np
 from scipy.integrate import quad, solve_ivp
 from scipy.optimize import brentq
 
-from limitpoint.arrays import Float
 from limitpoint.examples import zhao_eq7
+from limitpoint.foundation.arrays import Float
 from limitpoint.papers.errata.erratum import Demonstration, register
 from limitpoint.papers.shared.linear_program import minimum_l1
 from limitpoint.papers.shared.raw_flow import product_slopes, raw_flow

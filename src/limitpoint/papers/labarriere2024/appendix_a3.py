@@ -8,7 +8,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.networks import Power
 from limitpoint.papers.experiment import Experiment, register
@@ -93,7 +93,7 @@ class AppendixA3(Experiment):
             ):
                 rows.setdefault(name, []).append(value)
         path = saddles(problem)  # of the last case
-        starts = path.times[1:] * path.time_unit
+        starts = path.path_times[1:] * path.time_unit
         plateaus, jumps = _measured_path(problem, path.coefs, starts)
         at_zero = predict(Problem(problem.network, problem.init.at_scale(0.0), problem.task))
         along = ("case", "record", "feature")

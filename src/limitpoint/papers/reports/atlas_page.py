@@ -1,6 +1,6 @@
 """The page of all theorems: source, conditions, what computes them, what shows them."""
 
-from limitpoint.conditions import Condition
+from limitpoint.foundation.conditions import Condition
 from limitpoint.papers.experiment import experiments
 from limitpoint.papers.reports.markdown import as_markdown
 from limitpoint.papers.shared.sample_problems import sample_problems
@@ -12,21 +12,21 @@ __all__ = ["FUNCTIONS", "atlas_page", "conditions_of"]
 
 # What computes a theorem that is not a limit; limits are computed by `predict`.
 FUNCTIONS = {
-    "labarriere2024.theorem2": "convergence_bound",
-    "limitpoint.null_space_law": "predict(problem, outer=…)",
-    "lyu2023.lemma3": "SGDModel",
+    "labarriere2024.theorem2": "atlas.convergence_bound",
+    "limitpoint.null_space_law": "analysis.limit_given_outer",
+    "lyu2023.lemma3": "sde.SGDModel",
     "lyu2023.proposition1": "Init.one_neuron",
-    "lyu2023.theorem3": "SGDModel",
-    "varre2023.lemmaC.6": "convergence_bound",
-    "varre2023.lemmaC.8": "convergence_bound",
-    "varre2023.proposition4.1": "NoiseProcess",
-    "varre2023.theorem3.2a": "spectrum",
-    "varre2023.theorem3.2b": "exact_spectrum",
-    "varre2023.theoremC.12": "exact_spectrum",
-    "yun2021.corollary2_deep": "stationarity",
-    "yun2021.corollary3_deep": "stationarity",
-    "yun2021.theorem1": "singular_vector_residual",
-    "yun2021.theorem2_deep": "stationarity",
+    "lyu2023.theorem3": "sde.SGDModel",
+    "varre2023.lemmaC.6": "atlas.convergence_bound",
+    "varre2023.lemmaC.8": "atlas.convergence_bound",
+    "varre2023.proposition4.1": "papers.NoiseProcess",
+    "varre2023.theorem3.2a": "spectral.spectrum",
+    "varre2023.theorem3.2b": "spectral.exact_spectrum",
+    "varre2023.theoremC.12": "spectral.exact_spectrum",
+    "yun2021.corollary2_deep": "analysis.stationarity",
+    "yun2021.corollary3_deep": "analysis.stationarity",
+    "yun2021.theorem1": "analysis.singular_vector_residual",
+    "yun2021.theorem2_deep": "analysis.stationarity",
 }
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import linprog
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 
 __all__ = ["minimum_l1"]
 

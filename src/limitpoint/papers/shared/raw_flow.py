@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.tasks import Regression
 
 __all__ = ["RawFlow", "power_slopes", "product_slopes", "raw_flow"]

@@ -7,8 +7,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics.trajectory import Trajectory
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.networks import TwoLayer
 from limitpoint.papers.experiment import Experiment, register

@@ -19,12 +19,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.stats import ortho_group
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics.flow import flow
 from limitpoint.dynamics.training.label_noise import LabelNoise
 from limitpoint.dynamics.training.optimisers import GD
 from limitpoint.dynamics.training.train import train
 from limitpoint.dynamics.trajectory import Trajectory
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.networks import TwoLayer
 from limitpoint.papers.experiment import Experiment, register
@@ -152,7 +152,7 @@ class Figure1b(Experiment):
         init = Init.orthogonal(network, task, gamma=self.tiny_gamma, seed=self.seed)
         problem = Problem(network, init, task)
         jumps = spectral_jumps(problem)
-        moment = float(jumps.times[0] * jumps.unit)
+        moment = float(jumps.path_times[0] * jumps.unit)
         size = self.truth_norm
         run = flow(problem, times=[0.98 * moment, moment, 1.02 * moment])
         values = np.linalg.norm(run.coefs[-3:], axis=1)

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.papers.experiment import Experiment, register
 from limitpoint.papers.measured import Check
 from limitpoint.papers.varre2023.linear import hidden_values

@@ -22,7 +22,7 @@ from limitpoint.papers.varre2023.linear import (
 )
 from limitpoint.plot.style import COLOURS, new_figure
 from limitpoint.problem import Problem
-from limitpoint.theory.predict import predict
+from limitpoint.theory.theorems.null_space_law import limit_given_outer
 
 __all__ = ["Figure4"]
 
@@ -83,7 +83,7 @@ class Figure4(Experiment):
                 f"coef_{i}": (("feature", "output"), run.coef),
                 f"predicted_coef_{i}": (
                     ("feature", "output"),
-                    predict(problem, outer=run.layers[1][-1]).coef,
+                    limit_given_outer(problem, run.layers[1][-1]).coef,
                 ),
                 f"conserved_{i}": ("hidden", np.linalg.eigvalsh(kept[1])),
                 f"predicted_conserved_{i}": ("hidden", np.linalg.eigvalsh(kept[0])),

@@ -7,8 +7,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics.analysis.spectrum import spectrum
+from limitpoint.foundation.arrays import Float
 from limitpoint.papers.experiment import Experiment, register
 from limitpoint.papers.measured import Check
 from limitpoint.papers.varre2023.students import few_neurons, student_run, teacher_task

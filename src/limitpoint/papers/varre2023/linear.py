@@ -15,9 +15,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from scipy.integrate import cumulative_simpson
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics.flow import flow
 from limitpoint.dynamics.trajectory import Trajectory
+from limitpoint.foundation.arrays import Float
 from limitpoint.plot.style import COLOURS
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
@@ -82,7 +82,7 @@ class HiddenBounds:
 
     @property
     def ends(self) -> Float:
-        """Both."""
+        """The ends of both runs."""
         return np.array([self.low, self.high])
 
     def around(self, coef: Float, count: int) -> tuple[Float, Float]:

@@ -12,7 +12,7 @@ which has mean one and adds ρ to the drift of β. Where the start is forgotten 
 import numpy as np
 from scipy.integrate import quad
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 
 __all__ = ["log_determinant_rate", "noise_paths", "steadied"]
 

@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike
 from scipy.linalg import expm
 from scipy.special import gamma, gammaincc
 
-from limitpoint.arrays import (
+from limitpoint.dynamics.diffusion import Diffusion
+from limitpoint.errors import LimitpointError
+from limitpoint.foundation.arrays import (
     MOST_AXES,
     Float,
     as_float_array,
@@ -25,8 +27,6 @@ from limitpoint.arrays import (
     read_only,
     shown,
 )
-from limitpoint.dynamics.sde import Diffusion
-from limitpoint.errors import LimitpointError
 
 __all__ = ["NoiseProcess", "alignments", "commutator_norms", "commutators"]
 
@@ -69,7 +69,7 @@ class NoiseProcess(Diffusion):
     >>> process = NoiseProcess(2)
     >>> round(process.mean_squares(1.0)[0], 6)  # 2cosh(√2)
     4.356367
-    >>> paths = lp.simulate(process, t_end=0.1, paths=8, records=1)
+    >>> paths = lp.sde.simulate(process, t_end=0.1, paths=8, records=1)
     >>> first, second = process.split(paths.states)
     >>> first.shape, second.shape, commutators(first, second).shape
     ((8, 2, 2, 2), (8, 2, 2), (8, 2, 2, 2, 2))
@@ -125,7 +125,7 @@ class NoiseProcess(Diffusion):
         return first.reshape(*states.shape[:-1], *shape), states[..., first.shape[-1] :]
 
     def drift(self, state: Any) -> Any:
-        """None."""
+        """Zero: there is noise and nothing else."""
         return jnp.zeros_like(state)
 
     def kick(self, state: Any, increment: Any) -> Any:

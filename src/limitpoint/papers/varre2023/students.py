@@ -9,11 +9,11 @@ such directions, and the saddle in between by the one neuron that grows first.
 
 import numpy as np
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics.training.optimisers import GD
 from limitpoint.dynamics.training.train import train
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.examples import relu_teacher
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.networks import ReLU
 from limitpoint.problem import Problem

@@ -11,13 +11,14 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 from scipy.linalg import null_space
 
-from limitpoint.arrays import Float
-from limitpoint.dynamics import NormalisedTime, Trajectory, flow
+from limitpoint.dynamics import Trajectory, flow
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.networks import Convolutional, Diagonal, OrthogonalTensor
 from limitpoint.networks.tensor.singular_vectors import singular_vector_residual
 from limitpoint.papers.experiment import Experiment, register
 from limitpoint.papers.measured import Check
+from limitpoint.papers.shared.coordinates import coordinates
 from limitpoint.papers.yun2021.classification_directions import (
     FEATURES,
     separable,
@@ -125,7 +126,7 @@ class ClassificationDeep(Experiment):
         )
 
     def _flow(self, problem: Problem) -> Trajectory:
-        return flow(problem, space=NormalisedTime(margin=self.margin, rtol=self.rtol))
+        return flow(problem, margin=self.margin, space=coordinates(problem, self.rtol))
 
     def _residuals(self, problem: Problem, run: Trajectory, margins: Float) -> Float:
         layers, near = run.layers, _nearest(run, margins)
@@ -151,7 +152,7 @@ class ClassificationDeep(Experiment):
             # Support vectors' margins differ by O(1), and inactive coordinates are bounded.
             tolerance = 100 / self.margin
             found.append(Check(f"{name}: to the vertex", float(apart[n].max()), 0.0, tolerance))
-            # What limitpoint.stationarity allows.
+            # What limitpoint.analysis.stationarity allows.
             worst = float(data["stationarity"].values[n].max())
             found.append(Check(f"{name}: stationarity of the end", worst, 0.0, 1e-4))
             for key, words, last in (

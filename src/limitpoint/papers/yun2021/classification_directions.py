@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from limitpoint.dynamics import NormalisedTime, Trajectory, flow
+from limitpoint.dynamics import Trajectory, flow
 from limitpoint.init import Init
 from limitpoint.networks import (
     Convolutional,
@@ -19,6 +19,7 @@ from limitpoint.networks import (
 )
 from limitpoint.papers.experiment import Experiment, register
 from limitpoint.papers.measured import Check
+from limitpoint.papers.shared.coordinates import coordinates
 from limitpoint.papers.yun2021.exponents import along_margins, exponent, exponent_error
 from limitpoint.papers.yun2021.named import limit_by
 from limitpoint.plot.style import COLOURS, new_figure
@@ -115,7 +116,7 @@ class ClassificationDirections(Experiment):
         )
 
     def _flow(self, problem: Problem) -> Trajectory:
-        return flow(problem, space=NormalisedTime(margin=self.margin, rtol=self.rtol))
+        return flow(problem, margin=self.margin, space=coordinates(problem, self.rtol))
 
     def checks(self, data: xr.Dataset) -> list[Check]:
         """Distances at the end, and the exponents with which they fall."""

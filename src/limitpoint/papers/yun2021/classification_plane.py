@@ -10,12 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from limitpoint.arrays import Float
-from limitpoint.dynamics import NormalisedTime, Trajectory, flow
+from limitpoint.dynamics import Trajectory, flow
 from limitpoint.examples import yun_two_points
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.papers.experiment import Experiment, register
 from limitpoint.papers.measured import Check
+from limitpoint.papers.shared.coordinates import coordinates
 from limitpoint.papers.yun2021.exponents import along_margins, exponent, exponent_error
 from limitpoint.papers.yun2021.plane import (
     COLOUR_OF,
@@ -132,10 +133,10 @@ class Figure3Classification(Experiment):
 
     def _to_same_time(self, problem: Problem) -> Trajectory:
         end = self.steps * self.learning_rate
-        return flow(problem, t_end=end, space=NormalisedTime(rtol=self.rtol))
+        return flow(problem, t_end=end, space=coordinates(problem, self.rtol))
 
     def _onwards(self, problem: Problem) -> Trajectory:
-        return flow(problem, space=NormalisedTime(margin=self.margin, rtol=self.rtol))
+        return flow(problem, margin=self.margin, space=coordinates(problem, self.rtol))
 
     def checks(self, data: xr.Dataset) -> list[Check]:
         """What the paper saw, that it is the flow, and what comes after."""

@@ -8,12 +8,13 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from limitpoint.arrays import Float
-from limitpoint.dynamics import NormalisedTime, Trajectory, flow
+from limitpoint.dynamics import Trajectory, flow
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.networks import Convolutional
 from limitpoint.papers.experiment import Experiment, register
 from limitpoint.papers.measured import Check
+from limitpoint.papers.shared.coordinates import coordinates
 from limitpoint.papers.yun2021.exponents import along_margins, exponent
 from limitpoint.papers.yun2021.named import limit_by
 from limitpoint.papers.yun2021.printed_theorem6 import data_matrix
@@ -102,7 +103,7 @@ class Corollary4(Experiment):
         )
 
     def _flow(self, problem: Problem) -> Trajectory:
-        return flow(problem, space=NormalisedTime(margin=self.margin, rtol=self.rtol))
+        return flow(problem, margin=self.margin, space=coordinates(problem, self.rtol))
 
     def checks(self, data: xr.Dataset) -> list[Check]:
         """Directions, the printed forms, and the exponents."""

@@ -7,8 +7,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics import ParameterSpace, flow
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.networks import FullyConnected
 from limitpoint.papers.experiment import Experiment, register
@@ -17,7 +17,7 @@ from limitpoint.papers.yun2021.named import limit_by
 from limitpoint.plot.style import COLOURS, new_figure
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
-from limitpoint.theory import predict
+from limitpoint.theory import limit_given_outer
 
 __all__ = ["DenseVanishing", "leading_layers"]
 
@@ -69,7 +69,7 @@ class DenseVanishing(Experiment):
                 assert run.layers is not None, "parameter flows record their layers"
                 ends[d, a] = run.coef
                 last = [layer[-1] for layer in run.layers]
-                laws[d, a] = predict(problem, outer=network.outer(last)).coef
+                laws[d, a] = limit_given_outer(problem, network.outer(last)).coef
                 rate = 2 * scale ** (2 * depth - 2) * LOWEST ** (depth - 1)
                 rate *= float(np.linalg.svd(X, compute_uv=False)[-1]) ** 2
                 share = run.losses / run.losses[0]

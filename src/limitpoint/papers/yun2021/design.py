@@ -9,12 +9,13 @@ from matplotlib.figure import Figure
 from scipy.fft import dct
 from scipy.optimize import linprog
 
-from limitpoint.arrays import Float
-from limitpoint.dynamics import NormalisedTime, flow
+from limitpoint.dynamics import flow
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.networks import OrthogonalTensor, design
 from limitpoint.papers.experiment import Experiment, register
 from limitpoint.papers.measured import Check
+from limitpoint.papers.shared.coordinates import coordinates
 from limitpoint.papers.shared.linear_program import minimum_l1
 from limitpoint.papers.yun2021.classification_directions import separable
 from limitpoint.papers.yun2021.exponents import along_margins, exponent, exponent_error
@@ -105,7 +106,7 @@ class Design(Experiment):
         network = design(T, depth=2)
         problem = Problem(network, Init([np.ones(n), np.zeros(n)], 0.1), task)
         limit = limit_by("yun2021.theorem2", problem)
-        run = flow(problem, space=NormalisedTime(margin=self.margin, rtol=1e-9))
+        run = flow(problem, margin=self.margin, space=coordinates(problem, 1e-9))
         margins = np.geomspace(FROM, self.margin, POINTS)
         return {
             "turned": (("direction",), run.directions[-1]),

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics import Trajectory
+from limitpoint.foundation.arrays import Float
 
 __all__ = ["along_margins", "exponent", "exponent_error", "smallest_margins"]
 

@@ -9,8 +9,8 @@ import xarray as xr
 from matplotlib.figure import Figure
 from scipy.optimize import root
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics import ParameterSpace, flow
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.networks import (
     Convolutional,

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics import GD
 from limitpoint.examples import yun_layers
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.networks import Convolutional, Diagonal, FullyConnected, Network
 from limitpoint.plot.style import COLOURS

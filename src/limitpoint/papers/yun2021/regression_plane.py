@@ -8,8 +8,8 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from limitpoint.arrays import Float
 from limitpoint.examples import yun_point
+from limitpoint.foundation.arrays import Float
 from limitpoint.papers.experiment import Experiment, register
 from limitpoint.papers.measured import Check
 from limitpoint.papers.yun2021.plane import (

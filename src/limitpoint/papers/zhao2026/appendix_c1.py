@@ -75,7 +75,7 @@ class AppendixC1(Experiment):
                 "time": ("saddle", (times[1] - times[0]) / unit),
                 "mirror": (along, (xi[1] - xi[0]) / unit),
                 "plateau": (along, plateaus[1]),
-                "predicted_time": ("saddle", path.times[1:]),
+                "predicted_time": ("saddle", path.path_times[1:]),
                 "predicted_mirror": (along, path.mirrors[1:]),
                 "predicted_saddle": (along, path.coefs[1:]),
                 "predicted_wait": (along, waits),

@@ -9,8 +9,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics import GD, Trajectory, flow, train
+from limitpoint.foundation.arrays import Float
 from limitpoint.papers.experiment import Experiment, register
 from limitpoint.papers.measured import Check
 from limitpoint.papers.zhao2026.model import activations, figure1_problem
@@ -89,7 +89,7 @@ class Figure1(Experiment):
                     np.stack([_times(finely, path), self._far_below()]),
                 ),
                 "predicted_saddle": (("saddle", "feature"), path.coefs[1:]),
-                "predicted_activation": ("saddle", path.times[1:] * path.time_unit),
+                "predicted_activation": ("saddle", path.path_times[1:] * path.time_unit),
                 "predicted_limit": ("feature", predict(problem).coef),
             },
             coords={
@@ -185,7 +185,7 @@ class Figure1(Experiment):
 
 def _finely(problem: Problem, path: SaddlePath, times: Float) -> Trajectory:
     """The flow at these times, and at many until after its last saddle."""
-    end = AFTER * path.times[-1] * path.time_unit
+    end = AFTER * path.path_times[-1] * path.time_unit
     return flow(problem, times=np.union1d(times, np.linspace(0.0, end, FINELY)))
 
 

@@ -72,7 +72,7 @@ class Figure4(Experiment):
         init = Init([ones, ones, np.zeros(FEATURES)], self.scale)
         problem = Problem(network, init, Regression(X, X @ truth, 2.0))
         path = saddles(problem)
-        times = path.times * path.time_unit
+        times = path.path_times * path.time_unit
         steps = int((1 + BEYOND) * times[-1] / self.learning_rate)
         every = np.unique(np.linspace(0, steps, RECORDS).astype(np.int64))
         trained = train(problem, GD(self.learning_rate), steps, record=every)

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics import GD, train
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.networks import Diagonal
 from limitpoint.papers.experiment import Experiment, register
@@ -77,7 +77,7 @@ class _Emergence(Experiment):
         """Train, and predict saddles, times and waiting times by Algorithm 1."""
         problem = self.problem()
         path = saddles(problem)
-        times = path.times * path.time_unit
+        times = path.path_times * path.time_unit
         steps = int((1 + BEYOND) * times[-1] / self.learning_rate)
         every = np.unique(np.linspace(0, steps, RECORDS).astype(np.int64))
         trained = train(problem, GD(self.learning_rate), steps, record=every)

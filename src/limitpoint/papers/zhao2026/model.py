@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics import Trajectory
 from limitpoint.examples import zhao_eq7
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.networks import General
 from limitpoint.problem import Problem

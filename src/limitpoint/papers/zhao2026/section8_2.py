@@ -7,9 +7,9 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics import GD, flow, train
 from limitpoint.examples import zhao_eq7
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.networks import Diagonal
 from limitpoint.papers.experiment import Experiment, register
@@ -118,7 +118,7 @@ class Section82(Experiment):
             support = np.flatnonzero(np.abs(coef) > IN_SUPPORT) + 1
             number = float("".join(str(i) for i in support))
             expected = 34.0 if norm == "ℓ1" else 14.0
-            # The flow stops at a relative residual of 1e-10, relative; what is inactive is far
+            # The flow stops at a relative residual of 1e-10; what is inactive is far
             # below.
             for name, other in (
                 ("the printed solution", np.array(values)),

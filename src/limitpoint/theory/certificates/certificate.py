@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from limitpoint.arrays import Float
-from limitpoint.display import number, table, to_html, to_text
-from limitpoint.linalg import EPS
+from limitpoint.foundation.arrays import Float, read_only
+from limitpoint.foundation.display import number, table
+from limitpoint.foundation.linalg import EPS
+from limitpoint.foundation.result import Result
 from limitpoint.status import Status
 from limitpoint.theory.certificates.compensated import residuals
 from limitpoint.theory.certificates.constraint import Constraint
@@ -51,8 +52,8 @@ BLURRED = 1e-2
 ROUNDING_UNITS = 8.0
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate(Result):
     """Named residuals, each at most what is allowed of it when the answer is right.
 
     Attributes
@@ -73,9 +74,8 @@ class Certificate:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "residuals", MappingProxyType(dict(self.residuals)))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Certificate, (dict(self.residuals), self.tolerance, self.coef_errors)
+        if self.coef_errors is not None:
+            read_only(self.coef_errors)
 
     def allowed(self, name: str) -> float:
         """What a residual may be."""
@@ -124,12 +124,6 @@ class Certificate:
             for name, value in self.residuals.items()
         ]
         return table("Certificate", ("condition", "residual", "tolerance", ""), rows)
-
-    def __repr__(self) -> str:
-        return to_text(self.__rich__())
-
-    def _repr_html_(self) -> str:
-        return to_html(repr(self))
 
 
 def status_of(certificate: Certificate, constraint: Constraint, coef: Float) -> Status:

@@ -7,7 +7,7 @@ has ``p·EPS·Σ|aᵢbᵢ|``. What is left of a residual after cancellation is t
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 
 # Dekker's splitting factor for 53 bits.
 SPLITTER = 2.0**27 + 1.0

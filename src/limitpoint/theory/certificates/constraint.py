@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
-from limitpoint.linalg import Equilibrated
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.linalg import Equilibrated
 
 __all__ = ["Constraint"]
 
@@ -58,7 +58,7 @@ class Constraint:
             in_range = bool((np.abs(y - fit) <= RANGE_TOLERANCE * sizes).all())
             fit, off = (y, np.zeros_like(y)) if in_range else (fit, off)
         # A column of zeros leaves roundings in the rows, and the coefficient that stays at its
-        # start there, however large, would make a relative residual of them.
+        # start there, however large, would make a residual of them.
         rows = data.rows * X.any(axis=0)
         return cls(data, y, fit, off, in_range, data.coordinates(fit), rows)
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from limitpoint.arrays import Float
-from limitpoint.linalg import EPS, row_sorted_qr
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.linalg import EPS, row_sorted_qr
 from limitpoint.theory.certificates.constraint import Constraint
 
 __all__ = ["contributions", "error_bounds"]

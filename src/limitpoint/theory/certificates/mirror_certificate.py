@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
-from limitpoint.linalg import EPS
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.linalg import EPS
 from limitpoint.mirror import CurveMap, MirrorMap
 from limitpoint.theory.certificates.certificate import (
     CERTIFICATE_TOLERANCE,

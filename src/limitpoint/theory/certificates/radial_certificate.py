@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.linalg import EPS
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.linalg import EPS
 from limitpoint.mirror import RadialMap
 from limitpoint.theory.certificates.certificate import (
     CERTIFICATE_TOLERANCE,

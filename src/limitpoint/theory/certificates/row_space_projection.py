@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
-from limitpoint.arrays import Float
-from limitpoint.linalg import EPS
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.linalg import EPS
 from limitpoint.theory.certificates.constraint import Constraint
 
 __all__ = ["in_row_space"]

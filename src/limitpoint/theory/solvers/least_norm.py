@@ -9,8 +9,8 @@ Where ν itself is that accurate, β is added up from it, and lies in the row sp
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from limitpoint.arrays import Float
-from limitpoint.linalg import EPS, row_sorted_qr
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.linalg import EPS, row_sorted_qr
 from limitpoint.theory.certificates.constraint import Constraint
 
 __all__ = ["LeastNorm"]

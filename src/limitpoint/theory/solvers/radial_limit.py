@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.mirror import RadialMap
 from limitpoint.tasks import Regression
 from limitpoint.theory.atlas import Theorem

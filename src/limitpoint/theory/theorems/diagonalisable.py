@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.conditions import Condition
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.conditions import Condition
+from limitpoint.foundation.linalg import EPS
 from limitpoint.init import Init
-from limitpoint.linalg import EPS
 from limitpoint.mirror import CurveMap
 from limitpoint.networks import (
     CommutingForm,
@@ -239,7 +239,7 @@ def diagonal_layers(problem: Problem, limit: Limit) -> tuple[Float, ...] | None:
 
 def strongest(problem: Problem) -> Theorem | None:
     """The strongest theorem that determines the limit of this problem."""
-    found = (t for t in theorems() if t.limit is not None and t.holds(problem))
+    found = (t for t in theorems() if t.limit is not None and t.applies(problem))
     return next(found, None)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from limitpoint.conditions import Condition
+from limitpoint.foundation.conditions import Condition
 from limitpoint.problem import Problem
 from limitpoint.theory.atlas import Theorem, register
 from limitpoint.theory.limit import Limit

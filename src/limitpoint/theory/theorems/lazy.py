@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from limitpoint.conditions import Condition
+from limitpoint.foundation.conditions import Condition
 from limitpoint.problem import Problem
 from limitpoint.theory.atlas import Theorem, register
 from limitpoint.theory.certificates.certificate import status_of

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.conditions import Condition
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.conditions import Condition
 from limitpoint.mirror import PowerRadius, RadialMap
 from limitpoint.networks import BALANCE_TOLERANCE, CoupledNetwork, FullyConnected, RankOne
 from limitpoint.problem import Problem
@@ -236,7 +236,7 @@ PROPOSITION_2 = register(
         statement=(
             "A balanced start whose z(0) lies in the row space of X, on the one curve through zero "
             "that leaves it along −Xᵀy (for one sample: anti-aligned with the minimum-norm "
-            "solution), is on the stable manifold of zero: β(t) → 0, and the data are not fitted. "
+            "solution), is on the saddle's stable manifold: β(t) → 0, and the data are not fitted. "
             "Every other start interpolates. Any perturbation, rounding included, escapes at last."
         ),
         concludes="limit",

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import as_float_array
-from limitpoint.conditions import Condition
 from limitpoint.errors import InitError, NoTheoremApplies
+from limitpoint.foundation.arrays import as_float_array
+from limitpoint.foundation.conditions import Condition
 from limitpoint.networks import CoupledNetwork, TwoLayer
-from limitpoint.problem import Problem
+from limitpoint.problem import Problem, as_problem
 from limitpoint.tasks import LARGEST
 from limitpoint.theory.atlas import Theorem, register
 from limitpoint.theory.certificates.certificate import Certificate, fit_residuals, status_of
@@ -44,6 +44,7 @@ def limit_given_outer(problem: Problem, outer: ArrayLike) -> Limit:
         `network.outer` of the layers at the end of any run of GD or SGD: for a rank-one network
         the number ξ(∞), for a dense one the vector `W₂ ⋯ w_L`, for a two-layer one W₂.
     """
+    as_problem(problem)
     network, task = problem.network, problem.regression
     failed = [condition for condition in _conditions(problem) if not condition.holds]
     if failed or not isinstance(network, CoupledNetwork | TwoLayer):
@@ -101,7 +102,7 @@ LAW = register(
             "X_Bᵀ(…), whose columns lie in the row space of X; so no step changes P_null A. At "
             "interpolation P_row β = X⁺y, hence β(∞) = X⁺y + P_null A(0)·o(∞), o the product of "
             "the other layers (ξ for a rank-one network). Exact given o(∞), which "
-            "predict(problem, outer=…) takes; SGD ends nearer to X⁺y than GD because it shrinks o. "
+            "analysis.limit_given_outer takes; SGD ends nearer to X⁺y than GD since it shrinks o. "
             "The potential is ½‖β − A(0)o‖², the distance from where the outer layers would put "
             "the start."
         ),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from limitpoint.conditions import Condition
+from limitpoint.foundation.conditions import Condition
 from limitpoint.mirror import RadialMap
 from limitpoint.networks import RankOne
 from limitpoint.problem import Problem

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.conditions import Condition
+from limitpoint.foundation.conditions import Condition
 from limitpoint.mirror import MirrorMap
 from limitpoint.networks import Diagonal
 from limitpoint.problem import Problem

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
-from limitpoint.conditions import Condition
-from limitpoint.linalg import Equilibrated
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.conditions import Condition
+from limitpoint.foundation.linalg import Equilibrated
 from limitpoint.mirror import MirrorMap
 from limitpoint.problem import Problem
 from limitpoint.status import Status

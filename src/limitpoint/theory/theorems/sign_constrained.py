@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from limitpoint.conditions import Condition
+from limitpoint.foundation.conditions import Condition
 from limitpoint.mirror import MirrorMap
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression

@@ -8,10 +8,10 @@ that ends at 0, which lies in the row space of X and leaves 0 in the direction o
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.tasks import Regression
 from limitpoint.theory.solvers.radial_limit import NullSpace
-from limitpoint.theory.two_layer.orthonormal_rows import whiten
+from limitpoint.theory.two_layer.orthonormal_rows import orthonormal_rows
 
 __all__ = ["ON_MANIFOLD", "distance_from_manifold"]
 
@@ -39,7 +39,7 @@ def distance_from_manifold(
     unit = direction / length
     log_size = log_scale + float(np.log(length))
     found = NullSpace.of(task, unit)
-    data = whiten(task.X, task.y)
+    data = orthonormal_rows(task.X, task.y)
     if not np.any(data.target):
         return 1.0  # zero fits the data: no saddle there
     outside = float(np.linalg.norm(found.kept))

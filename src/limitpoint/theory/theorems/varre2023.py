@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.conditions import Condition
-from limitpoint.linalg import row_space
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.conditions import Condition
+from limitpoint.foundation.linalg import row_space
 from limitpoint.networks import TwoLayer
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
@@ -28,7 +28,7 @@ from limitpoint.theory.limit import Limit
 from limitpoint.theory.solvers.least_norm import LeastNorm
 from limitpoint.theory.solvers.radial_limit import limit_at
 from limitpoint.theory.theorems.shared_conditions import finite_scale, scale_zero
-from limitpoint.theory.two_layer.orthonormal_rows import whiten
+from limitpoint.theory.two_layer.orthonormal_rows import orthonormal_rows
 from limitpoint.theory.two_layer.spectral_potential import layer_potential
 
 __all__ = ["is_whitened", "log_imbalance_of", "orthonormal_start"]
@@ -78,7 +78,7 @@ def orthonormal_start(problem: Problem) -> Sequence[Condition]:
 
 def is_whitened(task: Regression) -> Condition:
     """`XᵀX` is a multiple of the identity on the row space of X."""
-    values = whiten(task.X, task.y).singular_values
+    values = orthonormal_rows(task.X, task.y).singular_values
     off = float(values[0] / values[-1]) - 1 if len(values) else np.inf
     detail = f"singular values of X differ by {off:.3g}, relative"
     return Condition("whitened data", off <= ORTHONORMAL, ORTHONORMAL - off, detail)

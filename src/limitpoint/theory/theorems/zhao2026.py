@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.conditions import Condition
 from limitpoint.errors import InitError, NoTheoremApplies
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.conditions import Condition
 from limitpoint.networks import Diagonal
 from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.atlas import Theorem, register
@@ -28,7 +28,7 @@ def saddles(problem: Problem) -> SaddlePath:
     """The saddles that training visits as the initialisation vanishes, for this problem.
 
     Asymptotic: the values and the order hold in the limit of vanishing scale, the times
-    `path.times · path.time_unit` to first order in 1/unit. At scale 0 the unit is infinite.
+    `path.path_times · path.time_unit` to first order in 1/unit. At scale 0 the unit is infinite.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def saddles(problem: Problem) -> SaddlePath:
     >>> path = saddles(lp.Problem(network, lp.Init.random(network, task, 1e-60, seed=0), task))
     >>> path.coefs[1:].round(3).tolist()
     [[0.8, 0.0, 0.0, 0.0], [0.0, 0.0, 1.4, 0.0], [0.0, 0.0, 1.429, -0.204]]
-    >>> (path.times * path.time_unit).round(1).tolist()
+    >>> (path.path_times * path.time_unit).round(1).tolist()
     [0.0, 69.1, 276.3, 389.1]
     """
     growth = as_problem(problem).network.activation_times(problem.init)

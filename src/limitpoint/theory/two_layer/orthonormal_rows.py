@@ -6,9 +6,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 
-__all__ = ["Whitened", "whiten"]
+__all__ = ["OrthonormalRows", "orthonormal_rows"]
 
 # y counts as out of reach when its relative distance from the range of X exceeds this: a tenth of
 # what a certificate tolerates, so that an answer is never certified against the wrong equation.
@@ -18,7 +18,7 @@ ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
-class Whitened:
+class OrthonormalRows:
     """`rows @ β = target` with orthonormal rows, equivalent to `Xβ = y` (or its least squares).
 
     From `X = UΣVᵀ`: rows are Vᵀ (r×n), the target is `Σ⁻¹Uᵀy`.
@@ -36,13 +36,13 @@ class Whitened:
         return np.asarray(self.rows.any(axis=0))
 
     def sample_dual(self, dual: Float) -> Float:
-        """The dual ν of `Xβ = y` from the dual of the whitened constraint."""
+        """The dual ν of `Xβ = y` from the dual of this constraint."""
         sample: Float = self.left @ (dual.T / self.singular_values).T
         return sample
 
 
-def whiten(X: Float, y: Float) -> Whitened:
-    """Whiten by a thin SVD, cut at the usual numerical rank (largest side × eps × σ₁)."""
+def orthonormal_rows(X: Float, y: Float) -> OrthonormalRows:
+    """By a thin SVD, cut at the usual numerical rank (largest side × eps × σ₁)."""
     left, singular_values, rows = np.linalg.svd(X, full_matrices=False)
     cut = max(X.shape) * np.finfo(np.float64).eps * singular_values[0]
     rank = int((singular_values > cut).sum())
@@ -51,7 +51,7 @@ def whiten(X: Float, y: Float) -> Whitened:
     if np.linalg.norm(inside) <= ROUNDING * np.linalg.norm(y):
         inside = np.zeros_like(inside)  # y is orthogonal to the range of X
     outside = np.linalg.norm(y - left @ inside)
-    return Whitened(
+    return OrthonormalRows(
         rows=rows,
         target=(inside.T / singular_values).T,  # y may have several columns
         left=left,

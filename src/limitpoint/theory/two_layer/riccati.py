@@ -22,9 +22,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from limitpoint.arrays import Float, as_float_array, as_positive, read_only
-from limitpoint.display import number, table, to_html, to_text
 from limitpoint.errors import DataError, InitError, LimitpointError
+from limitpoint.foundation.arrays import Float, as_float_array, as_positive, read_only
+from limitpoint.foundation.display import number, table
+from limitpoint.foundation.result import Result
 from limitpoint.theory.two_layer.spectral_potential import Gamma
 
 __all__ = [
@@ -157,7 +158,7 @@ def log_layer_singular_values(log_coefs: Float, *, log_gamma: float) -> tuple[Fl
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JumpProcess:
+class JumpProcess(Result):
     """The singular values that appear one after the other as γ → 0.
 
     In units of `log(1/γ)` the flow becomes a sum of steps: a singular value is zero before its
@@ -169,7 +170,7 @@ class JumpProcess:
         Which of the targets jumps, in order of time.
     targets
         The singular values jumped to: falling.
-    times
+    path_times
         Jump times `1/(2cσ)`, per unit.
     values
         Values that the flow passes through at the jump time, `σ/(1 + 2σ)`, as γ → 0.
@@ -179,22 +180,22 @@ class JumpProcess:
 
     indices: NDArray[np.intp]
     targets: Float
-    times: Float
+    path_times: Float
     values: Float
     unit: float = 1.0
 
     def __post_init__(self) -> None:
-        for array in (self.indices, self.targets, self.times, self.values):
+        for array in (self.indices, self.targets, self.path_times, self.values):
             read_only(array)
 
     def __len__(self) -> int:
-        return len(self.times)
+        return len(self.path_times)
 
     def coefs_at(self, times: ArrayLike) -> Float:
         """The step process at these times (per unit), times × jumps, in order of the jumps."""
         moments = as_float_array(times, "times", LimitpointError, ndim=(0, 1))[..., None]
-        after = np.where(moments > self.times, self.targets, 0.0)
-        steps: Float = np.where(moments == self.times, self.values, after)
+        after = np.where(moments > self.path_times, self.targets, 0.0)
+        steps: Float = np.where(moments == self.path_times, self.values, after)
         return steps
 
     def to_dict(self) -> dict[str, Any]:
@@ -202,7 +203,7 @@ class JumpProcess:
         return {
             "indices": self.indices.tolist(),
             "targets": self.targets.tolist(),
-            "times": self.times.tolist(),
+            "path_times": self.path_times.tolist(),
             "values": self.values.tolist(),
             "unit": self.unit,
         }
@@ -212,7 +213,7 @@ class JumpProcess:
         return xr.Dataset(
             {
                 "target": ("jump", self.targets),
-                "time": ("jump", self.times),
+                "path_time": ("jump", self.path_times),
                 "value": ("jump", self.values),
                 "index": ("jump", self.indices),
             },
@@ -224,8 +225,8 @@ class JumpProcess:
         rows = [
             (
                 str(self.indices[i]),
-                number(self.times[i]),
-                number(self.times[i] * self.unit),
+                number(self.path_times[i]),
+                number(self.path_times[i] * self.unit),
                 number(self.values[i]),
                 number(self.targets[i]),
             )
@@ -235,12 +236,6 @@ class JumpProcess:
         unit = "log(1/γ)" if self.unit == 1.0 else f"log(1/γ) = {number(self.unit)}"
         columns = ("value", "time", "time × unit", "at the jump", "after it")
         return table(f"Jumps: {len(self)}{some}, in units of {unit}", columns, rows)
-
-    def __repr__(self) -> str:
-        return to_text(self.__rich__())
-
-    def _repr_html_(self) -> str:
-        return to_html(repr(self))
 
 
 def jumps(
@@ -268,7 +263,7 @@ def jumps(
     Examples
     --------
     >>> process = jumps([0.5, 2.0, 0.0])
-    >>> process.indices.tolist(), process.times.tolist(), process.values.tolist()
+    >>> process.indices.tolist(), process.path_times.tolist(), process.values.tolist()
     ([1, 0], [0.25, 1.0], [0.4, 0.25])
     """
     sigma, _ = _targets_and_time(targets, 0.0, curvature)
@@ -283,7 +278,7 @@ def jumps(
     return JumpProcess(
         indices=order,
         targets=found,
-        times=1 / (2 * as_positive(curvature, "curvature", DataError) * found),
+        path_times=1 / (2 * as_positive(curvature, "curvature", DataError) * found),
         values=found / (1 + 2 * found),
         unit=unit,
     )

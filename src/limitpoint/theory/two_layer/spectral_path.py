@@ -4,11 +4,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import as_float_array
 from limitpoint.errors import InitError, LimitpointError, NoTheoremApplies
+from limitpoint.foundation.arrays import as_float_array
 from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.theorems.varre2023 import is_whitened, log_imbalance_of, orthonormal_start
-from limitpoint.theory.two_layer.orthonormal_rows import whiten
+from limitpoint.theory.two_layer.orthonormal_rows import orthonormal_rows
 from limitpoint.theory.two_layer.riccati import (
     JumpProcess,
     jumps,
@@ -79,7 +79,7 @@ def spectral_jumps(problem: Problem) -> JumpProcess:
     >>> task, network = lp.Regression(np.eye(2), np.diag([2.0, 1.0])), lp.TwoLayer(width=2)
     >>> init = lp.Init.orthogonal(network, task, gamma=0.0)
     >>> path = spectral_jumps(lp.Problem(network, init, task))
-    >>> path.targets.tolist(), path.times.tolist()
+    >>> path.targets.tolist(), path.path_times.tolist()
     ([2.0, 1.0], [0.25, 0.5])
     """
     log_gamma, targets, curvature = _set_up(problem)
@@ -87,7 +87,7 @@ def spectral_jumps(problem: Problem) -> JumpProcess:
         raise InitError("spectral_jumps needs γ = scale²/2 below 1, where values appear by jumps")
     if np.isneginf(log_gamma):
         process = jumps(targets, curvature=curvature)
-        arrays = (process.indices, process.targets, process.times, process.values)
+        arrays = (process.indices, process.targets, process.path_times, process.values)
         return JumpProcess(*arrays, unit=np.inf)
     return jumps(targets, log_gamma=log_gamma, curvature=curvature)
 
@@ -103,7 +103,7 @@ def _set_up(problem: Problem) -> tuple[float, np.ndarray, float]:
                 f"varre2023.theoremC.12 does not apply: {condition.name} fails, {condition.detail}"
             )
     task = problem.regression
-    data = whiten(task.X, task.y)
+    data = orthonormal_rows(task.X, task.y)
     coef = (data.rows.T @ data.target).reshape(task.n_features, -1)
     curvature = task.loss_factor * float(data.singular_values[0]) ** 2
     return log_imbalance_of(problem), np.linalg.svd(coef, compute_uv=False), curvature

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float, as_float_array, as_number, as_positive
 from limitpoint.errors import DataError, InitError, LimitpointError
+from limitpoint.foundation.arrays import Float, as_float_array, as_number, as_positive
 
 __all__ = [
     "Gamma",

@@ -7,9 +7,9 @@ Both hold at any time, for any data: `W₁(0) = √(2γ)P`, `PPᵀ = I`, `W₂(0
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import Float, as_float_array, as_positive
 from limitpoint.errors import DataError, LimitpointError
-from limitpoint.theory.two_layer.orthonormal_rows import whiten
+from limitpoint.foundation.arrays import Float, as_float_array, as_positive
+from limitpoint.theory.two_layer.orthonormal_rows import orthonormal_rows
 from limitpoint.theory.two_layer.spectral_potential import Gamma, coef_divergence
 
 __all__ = ["two_layer_exponential_bound", "two_layer_mirror_bound"]
@@ -104,10 +104,10 @@ def _ends(data: Float, targets: Float, factor: float) -> tuple[float, float, Flo
     Where nothing can be fitted the two losses are the same.
     """
     start = 0.5 * factor * float((targets * targets).sum())
-    whitened = whiten(data, targets)
-    if whitened.singular_values.size == 0:
+    reduced = orthonormal_rows(data, targets)
+    if reduced.singular_values.size == 0:
         return start, start, np.zeros((data.shape[1], targets.shape[1])), 0.0
-    outside = targets - whitened.left @ (whitened.left.T @ targets)
+    outside = targets - reduced.left @ (reduced.left.T @ targets)
     floor = 0.5 * factor * float((outside * outside).sum())
-    best: Float = whitened.rows.T @ whitened.target
-    return start, floor, best, factor * float(whitened.singular_values[-1]) ** 2
+    best: Float = reduced.rows.T @ reduced.target
+    return start, floor, best, factor * float(reduced.singular_values[-1]) ** 2

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics import Trajectory
+from limitpoint.foundation.arrays import Float
 from limitpoint.networks import Network, WithoutMirrorMap
 from limitpoint.verify.verdict import Check
 

@@ -8,8 +8,8 @@ layers move as `M(x)v₂` and `M(x)ᵀv₁`.
 
 import numpy as np
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics import Trajectory
+from limitpoint.foundation.arrays import Float
 from limitpoint.problem import Problem
 from limitpoint.theory import Limit, Reduction
 from limitpoint.theory.solvers.one_sample import OneSample

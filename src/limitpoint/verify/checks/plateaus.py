@@ -21,8 +21,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.dynamics import RelativeResidual, SampleSpace, Trajectory, flow
+from limitpoint.dynamics import RelativeResidual, Trajectory, flow
+from limitpoint.dynamics.coordinates import RTOL
+from limitpoint.foundation.arrays import Float
 from limitpoint.mirror import MirrorMap
 from limitpoint.problem import Problem
 from limitpoint.theory import SaddlePath, saddles
@@ -183,7 +184,7 @@ class _Expectation:
         path = self._path
         with np.errstate(invalid="ignore"):
             advance = np.diff(path.duals, axis=0)[: p + 1] * self._unit
-            waits = np.diff(path.times)[: p + 1, None] * path.time_unit
+            waits = np.diff(path.path_times)[: p + 1, None] * path.time_unit
             driven = self._factor * np.stack(self._residuals[: p + 1]) * waits
             off = np.abs(advance - driven)
             sizes = np.abs(path.duals).max() * self._unit + np.abs(driven)
@@ -195,7 +196,11 @@ class _Expectation:
 
     def middle(self, p: int) -> float:
         """Time half-way between two predicted saddles."""
-        return float(self._path.times[p] + self._path.times[p + 1]) / 2 * self._path.time_unit
+        return (
+            float(self._path.path_times[p] + self._path.path_times[p + 1])
+            / 2
+            * self._path.time_unit
+        )
 
     def mirror_coords(self, p: int) -> Float:
         """Mirror coordinates at that time, in units of h."""
@@ -209,7 +214,7 @@ class _Expectation:
 
     def value_error(self, p: int) -> float:
         """What inactive coefficients and the approach leave open of the value, relative."""
-        half = (self._path.times[p + 1] - self._path.times[p]) / 2 * self._path.time_unit
+        half = (self._path.path_times[p + 1] - self._path.path_times[p]) / 2 * self._path.time_unit
         lag = SAFETY * self._lags[p]
         saddle = self._path.coefs[p]
         size = float(np.linalg.norm(saddle))
@@ -321,7 +326,7 @@ class _Rounding:
     """
 
     def __init__(self, problem: Problem, mirror: MirrorMap, path: SaddlePath, unit: float) -> None:
-        task, rtol = problem.regression, SampleSpace().rtol
+        task, rtol = problem.regression, RTOL
         self._path, self._unit, self._resolved = path, unit, mirror.resolves(task.fit_size)
         with np.errstate(all="ignore"):
             grown = np.stack([np.abs(mirror.growth_of(coef)) for coef in path.coefs])

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics import LogCoordinates, Trajectory
+from limitpoint.foundation.arrays import Float
 from limitpoint.status import Status
 from limitpoint.theory import Reduction
 from limitpoint.verify import engines

@@ -93,7 +93,7 @@ class TestColumns:
         single, double = saddle_path(X, y), saddle_path(np.hstack([X, X]), y)
         assert double.status is Status.DEGENERATE
         assert double.objective == pytest.approx(single.objective, rel=1e-12)
-        np.testing.assert_allclose(double.times, single.times, rtol=1e-10)
+        np.testing.assert_allclose(double.path_times, single.path_times, rtol=1e-10)
         merged = double.coefs[:, :15] + double.coefs[:, 15:]
         np.testing.assert_allclose(merged, single.coefs, rtol=1e-9, atol=1e-12)
 
@@ -145,7 +145,7 @@ class TestLeastSquares:
         fitted = X @ np.linalg.lstsq(X, y)[0]
         outside, inside = saddle_path(X, y), saddle_path(X, fitted)
         np.testing.assert_allclose(outside.coefs, inside.coefs, rtol=1e-10, atol=1e-13)
-        np.testing.assert_allclose(outside.times, inside.times, rtol=1e-10)
+        np.testing.assert_allclose(outside.path_times, inside.path_times, rtol=1e-10)
         assert inside.status is Status.CONVERGED
 
     def test_target_orthogonal_to_everything(self):
@@ -185,7 +185,7 @@ class TestActivationTimes:
         t[[2, 7]] = 0.0
         path = saddle_path(X, y, t, t)
         assert path.status is Status.CONVERGED
-        assert path.times[1] == 0.0
+        assert path.path_times[1] == 0.0
         assert path.entered[0] == (2, 7)
         start = np.linalg.lstsq(X[:, [2, 7]], y)[0]
         np.testing.assert_allclose(path.coefs[1, [2, 7]], start, rtol=1e-12)
@@ -261,16 +261,16 @@ class TestSmallest:
         path = saddle_path([[1.0, 2.0]], [0.0])
         assert path.status is Status.CONVERGED
         assert path.coefs.shape == (1, 2)
-        assert path.times.tolist() == [0.0]
+        assert path.path_times.tolist() == [0.0]
         assert path.certificate.worst == 0.0
 
     def test_one_sample(self):
         path = saddle_path([[1.0, -3.0, 2.0]], [6.0])
         np.testing.assert_allclose(path.coef, [0, -2, 0])
-        assert path.times[1] == pytest.approx(1 / 18)
+        assert path.path_times[1] == pytest.approx(1 / 18)
 
     def test_one_feature(self):
         path = saddle_path([[2.0]], [4.0], 3.0)
         np.testing.assert_allclose(path.coef, [2.0])
         assert path.objective == pytest.approx(6.0)
-        assert path.times[1] == pytest.approx(3 / 8)
+        assert path.path_times[1] == pytest.approx(3 / 8)

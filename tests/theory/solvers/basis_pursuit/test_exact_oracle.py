@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from tests.oracles.exact_scale_space import exact_path
-from tests.oracles.smoothed_flow import coefs_at
+from tests.oracles.exact.exact_scale_space import exact_path
+from tests.oracles.flows.smoothed_flow import coefs_at
 
 from limitpoint import Status
 from limitpoint.theory.solvers.basis_pursuit import saddle_path
@@ -15,7 +15,7 @@ def compare(X, y, t_plus, t_minus):
     floats = lambda rows: np.array([[float(v) for v in row] for row in rows])  # noqa: E731
     exact_coefs = floats(coefs)
     assert path.n_saddles == len(times) - 1
-    np.testing.assert_allclose(path.times, [float(t) for t in times], rtol=1e-10)
+    np.testing.assert_allclose(path.path_times, [float(t) for t in times], rtol=1e-10)
     np.testing.assert_allclose(path.mirrors, floats(xi), rtol=1e-10, atol=1e-10)
     fits, exact_fits = path.coefs @ np.transpose(X), exact_coefs @ np.transpose(X)
     np.testing.assert_allclose(fits, exact_fits, rtol=1e-10, atol=1e-10)
@@ -54,7 +54,7 @@ def test_ties_make_some_of_these_paths_ambiguous_and_some_not():
 def test_a_stiff_flow_rests_at_the_saddles_of_appendix_c1():
     X, y = np.array([[1, 0.5, 0.7, 0], [0.5, 1, 0.1, 0.7]]), np.array([1.0, 0.0])
     path = saddle_path(X, y)
-    ends = np.append(path.times[1:], path.times[-1] + 5)
+    ends = np.append(path.path_times[1:], path.path_times[-1] + 5)
     times = ends[1:] - 0.3 * np.diff(ends)  # late in the stay at each saddle
     errors = [
         np.abs(coefs_at(X, y, 1.0, 1.0, epsilon, times) - path.coefs[1:]).max()

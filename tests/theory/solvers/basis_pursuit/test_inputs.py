@@ -36,7 +36,7 @@ def test_same_path(convert):
     assert path.coefs.dtype == np.float64
     np.testing.assert_allclose(path.coefs, EXPECTED.coefs, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(path.mirrors, EXPECTED.mirrors, rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(path.times, EXPECTED.times, rtol=1e-12)
+    np.testing.assert_allclose(path.path_times, EXPECTED.path_times, rtol=1e-12)
 
 
 def test_inputs_are_not_changed():
@@ -52,7 +52,7 @@ def test_result_is_frozen_and_consistent():
         EXPECTED.status = Status.STOPPED
     p = EXPECTED.n_saddles
     assert EXPECTED.coefs.shape == EXPECTED.mirrors.shape == (p + 1, 14)
-    assert len(EXPECTED.times) == len(EXPECTED.losses) == p + 1
+    assert len(EXPECTED.path_times) == len(EXPECTED.losses) == p + 1
     assert len(EXPECTED.entered) == len(EXPECTED.left) == p
     np.testing.assert_array_equal(EXPECTED.coefs[0], 0)
     np.testing.assert_array_equal(EXPECTED.coef, EXPECTED.coefs[-1])
@@ -68,7 +68,7 @@ def test_sparse_problem_with_a_large_operator():
     assert path.status is other.status is Status.CONVERGED
     assert path.objective <= 8.0
     np.testing.assert_allclose(other.coefs, path.coefs, atol=1e-9)
-    np.testing.assert_allclose(other.times, path.times, rtol=1e-10)
+    np.testing.assert_allclose(other.path_times, path.path_times, rtol=1e-10)
 
 
 class TestCertificate:

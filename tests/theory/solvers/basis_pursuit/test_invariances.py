@@ -21,7 +21,7 @@ def assert_same(path, other, *, coefs, duals, time=1.0):
     assert path.status is other.status
     np.testing.assert_allclose(coefs, other.coefs, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(duals, other.mirrors, rtol=1e-7, atol=1e-8)
-    np.testing.assert_allclose(path.times * time, other.times, rtol=1e-7)
+    np.testing.assert_allclose(path.path_times * time, other.path_times, rtol=1e-7)
 
 
 SETTINGS = settings(max_examples=60, deadline=None, derandomize=True)
@@ -66,7 +66,7 @@ def test_units_of_the_target(problem, log_size):
     path, other = saddle_path(X, y, plus, minus), saddle_path(X, size * y, plus, minus)
     assert path.status is other.status
     np.testing.assert_allclose(path.coefs, other.coefs / size, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(path.times, other.times * size, rtol=1e-7)
+    np.testing.assert_allclose(path.path_times, other.path_times * size, rtol=1e-7)
 
 
 @SETTINGS

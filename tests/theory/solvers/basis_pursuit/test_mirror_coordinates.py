@@ -30,7 +30,7 @@ def assert_same(path, other):
     """The same saddles; of those that are not determined, the same fit is all there is to ask."""
     assert path.status is other.status
     np.testing.assert_array_equal(path.degenerate, other.degenerate)
-    np.testing.assert_allclose(path.times, other.times, rtol=1e-9)
+    np.testing.assert_allclose(path.path_times, other.path_times, rtol=1e-9)
     np.testing.assert_allclose(path.mirrors, other.mirrors, rtol=1e-8, atol=1e-10)
     unique = np.flatnonzero(~path.degenerate)
     np.testing.assert_allclose(path.coefs[unique], other.coefs[unique], rtol=1e-8, atol=1e-10)
@@ -79,7 +79,7 @@ def test_ties_and_duplicates(watch_always, monkeypatch):
     )
     plain = saddle_path(X, y)
     assert watched.status is plain.status is Status.DEGENERATE
-    np.testing.assert_allclose(watched.times, plain.times, rtol=1e-10)
+    np.testing.assert_allclose(watched.path_times, plain.path_times, rtol=1e-10)
     np.testing.assert_allclose(watched.mirrors, plain.mirrors, atol=1e-10)
 
 

@@ -24,7 +24,7 @@ def check_limit(seed):
     best = minimal_penalty(X, y, t_plus, t_minus)
     assert path.objective == pytest.approx(best, rel=1e-9, abs=1e-300)
     assert (np.diff(path.losses) < 0).all()
-    assert (np.diff(path.times) >= 0).all()
+    assert (np.diff(path.path_times) >= 0).all()
 
 
 def check_saddles(seed):

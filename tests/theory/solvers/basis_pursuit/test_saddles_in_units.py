@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from tests.campaign import saddles as campaign
-from tests.oracles.exact_saddles import contribution_error, exact_saddles
-from tests.oracles.exact_scale_space import exact_path
+from tests.oracles.exact.exact_saddles import contribution_error, exact_saddles
+from tests.oracles.exact.exact_scale_space import exact_path
 
 from limitpoint import Status
 from limitpoint.theory.certificates.compensated import residuals
@@ -46,7 +46,7 @@ class TestRows:
         path, exact = saddle_path(X, y), exact_saddles(X, y, np.ones(3), np.ones(3))
         assert path.status is Status.CONVERGED
         assert path.n_saddles == len(exact.times) - 1
-        np.testing.assert_allclose(path.times, [float(t) for t in exact.times], rtol=1e-12)
+        np.testing.assert_allclose(path.path_times, [float(t) for t in exact.times], rtol=1e-12)
         assert contribution_error(X, y, exact.coefs[-1], path.coef) < 1e-14
         np.testing.assert_allclose(X @ path.coef, y, rtol=1e-14)
 
@@ -119,7 +119,7 @@ class TestColumns:
         path = saddle_path(X, y, plus, minus, lower=lower, upper=upper)
         other = saddle_path(X * c, y, plus * c, minus * c, lower=lower / c, upper=upper / c)
         np.testing.assert_array_equal(other.coefs * c, path.coefs)
-        np.testing.assert_array_equal(other.times, path.times)
+        np.testing.assert_array_equal(other.path_times, path.path_times)
         np.testing.assert_array_equal(other.mirrors / c, path.mirrors)
         assert other.status is path.status
         assert other.certificate == path.certificate
@@ -127,7 +127,7 @@ class TestColumns:
     def test_activation_times_of_one_coefficient_may_differ_by_twelve_orders(self):
         path = saddle_path([[1.0, 1.0]], [1.0], [1e-12, 1.0], 1.0)
         np.testing.assert_array_equal(path.coef, [1.0, 0.0])
-        assert path.times[1] == pytest.approx(1e-12)
+        assert path.path_times[1] == pytest.approx(1e-12)
         path = saddle_path([[1.0, 1.0]], [-1.0], [1e-12, 1.0], [1.0, 0.5])
         np.testing.assert_array_equal(path.coef, [0.0, -1.0])
         assert path.status is Status.CONVERGED

@@ -71,7 +71,7 @@ def test_stop_sees_every_saddle():
     assert [s.number for s in seen] == [1, 2, 3]
     assert tuple(s.entered for s in seen) == path.entered
     assert tuple(s.left for s in seen) == path.left
-    np.testing.assert_array_equal([s.time for s in seen], path.times[1:])
+    np.testing.assert_array_equal([s.time for s in seen], path.path_times[1:])
     np.testing.assert_array_equal([s.loss for s in seen], path.losses[1:])
     for saddle, k in zip(seen, path.coefs[1:], strict=True):
         np.testing.assert_array_equal(saddle.values, k[saddle.support])

@@ -16,7 +16,7 @@ def test_appendix_c1_saddles_mirror_coordinates_and_times():
     np.testing.assert_allclose(path.coefs, coefs, rtol=1e-13, atol=1e-15)
     xi = [[0, 0, 0, 0], [1, 0.5, 0.7, 0], [1, -0.4, 1, -0.84]]
     np.testing.assert_allclose(path.mirrors[:3], xi, rtol=1e-13, atol=1e-15)
-    np.testing.assert_allclose(path.times, [0, 1, 4, 4 + 80 / 49], rtol=1e-13)
+    np.testing.assert_allclose(path.path_times, [0, 1, 4, 4 + 80 / 49], rtol=1e-13)
     assert path.entered == ((0,), (2,), (3,))
     assert path.left == ((), (0,), ())
     assert path.status is Status.CONVERGED
@@ -33,13 +33,15 @@ def test_appendix_c1_waiting_times_of_every_step():
     ]
     for number, delta in enumerate(expected):
         np.testing.assert_allclose(path.waiting_times(number), delta, rtol=1e-12)
-    np.testing.assert_allclose(np.diff(path.times), [min(delta) for delta in expected], rtol=1e-12)
+    np.testing.assert_allclose(
+        np.diff(path.path_times), [min(delta) for delta in expected], rtol=1e-12
+    )
 
 
 def test_halved_activation_times_halve_the_mirror_coordinates_only():
     whole, half = saddle_path(X, Y), saddle_path(X, Y, 0.5, 0.5)
     np.testing.assert_allclose(half.coefs, whole.coefs, rtol=1e-14, atol=1e-16)
-    np.testing.assert_allclose(half.times, whole.times / 2, rtol=1e-14)
+    np.testing.assert_allclose(half.path_times, whole.path_times / 2, rtol=1e-14)
 
 
 def test_section_82_standard_and_modified_penalties():

@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 from tests.campaign.margins import Case, cases, outcome, solved
-from tests.oracles.exact_margin import solve_exactly
-from tests.oracles.margin_mp import is_unique_to_many_digits
+from tests.oracles.exact.exact_margin import solve_exactly
+from tests.oracles.many_digits.margin_mp import is_unique_to_many_digits
 
 import limitpoint as lp
 from limitpoint.theory.solvers.margin import (

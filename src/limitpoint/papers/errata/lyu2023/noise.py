@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 
 import limitpoint as lp
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.papers.errata.erratum import Demonstration, register
 from limitpoint.papers.errata.lyu2023.point import ROUNDING, Point, error, rank_one_point
+from limitpoint.papers.lyu2023.sgd_model import SGDModel
 
 DEPTH = 3
 DEGREE = 2 * DEPTH - 1
@@ -17,9 +18,9 @@ RATE = 1e-3
 ONE_STEP = 1e-8
 
 
-def _model(point: Point) -> lp.SGDModel:
+def _model(point: Point) -> SGDModel:
     problem = lp.Problem(point.network, lp.Init.from_layers(point.layers), point.task)
-    return lp.SGDModel(problem, lp.SGD(RATE, 1))
+    return SGDModel(problem, lp.SGD(RATE, 1))
 
 
 def _drift(point: Point, function: Any) -> Float:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import limitpoint as lp
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 
 __all__ = ["ROUNDING", "Point", "error", "rank_one_point", "standard_point"]
 
@@ -28,12 +28,12 @@ class Point:
 
     @property
     def theta(self) -> Float:
-        """θ."""
+        """The coefficients θ of the network."""
         return np.asarray(self.network.coef(self.layers))
 
     @property
     def norm(self) -> float:
-        """‖θ‖."""
+        """The norm ‖θ‖ of the coefficients."""
         return float(np.linalg.norm(self.theta))
 
     @property
@@ -48,7 +48,7 @@ class Point:
 
     @property
     def neg_grad(self) -> Float:
-        """Xᵀr."""
+        """The negative gradient Xᵀr in the coefficients."""
         return np.asarray(self.task.X.T @ self.residual)
 
     @property

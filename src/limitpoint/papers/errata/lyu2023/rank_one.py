@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 import limitpoint as lp
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.papers.errata.erratum import Demonstration, register
 from limitpoint.papers.errata.lyu2023.point import ROUNDING, error, rank_one_point
 

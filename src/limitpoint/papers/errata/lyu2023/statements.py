@@ -4,7 +4,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import limitpoint as lp
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.papers.errata.erratum import Demonstration, register
 
 # ‖θ(t)‖ falls as t⁻³ at depth 2; at this time it is below 1e-12.

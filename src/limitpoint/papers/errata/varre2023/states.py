@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
 from limitpoint.dynamics.flow import flow
+from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.networks import TwoLayer
 from limitpoint.papers.errata.erratum import Demonstration
@@ -60,7 +60,7 @@ class State:
 
     @property
     def neg_grad(self) -> Float:
-        """R."""
+        """The negative gradient in β, R."""
         slope: Float = self.X.T @ (self.Y - self.X @ self.beta)
         return slope
 

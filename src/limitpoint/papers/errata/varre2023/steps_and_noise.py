@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.papers.errata.erratum import Demonstration, register
 from limitpoint.papers.errata.varre2023.states import (
     DIFFERENCE,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.theory.certificates.compensated import residuals
 from limitpoint.theory.solvers.basis_pursuit.certify.row_scales import row_scales
 from limitpoint.theory.solvers.basis_pursuit.column_factor import EPS, ColumnFactor

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg.blas import dtrsv
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.theory.solvers.basis_pursuit.data_matrix import euclidean_norm
 
 EPS = float(np.finfo(np.float64).eps)

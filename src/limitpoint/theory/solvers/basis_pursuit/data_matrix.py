@@ -15,8 +15,9 @@ from scipy import sparse
 from scipy.linalg.blas import dnrm2
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from limitpoint.arrays import Float, as_float_array
 from limitpoint.errors import DataError
+from limitpoint.foundation.arrays import Float, as_float_array
+from limitpoint.foundation.values import Value
 
 # A sparse array or a LinearOperator is Any to the type checker: SciPy ships no types.
 Matrix: TypeAlias = ArrayLike | Any
@@ -33,7 +34,7 @@ BLOCK = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class Design(Value):
     """X with float64 entries, stored so that ``Xᵀv`` and single columns are both fast.
 
     Examples

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.theory.solvers.basis_pursuit.data_matrix import Design
 from limitpoint.theory.solvers.basis_pursuit.penalty import WeightedL1
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.theory.certificates.compensated import residuals
 from limitpoint.theory.solvers.basis_pursuit.column_factor import DEPENDENCE_TOL, EPS
 from limitpoint.theory.solvers.basis_pursuit.data_matrix import euclidean_norm

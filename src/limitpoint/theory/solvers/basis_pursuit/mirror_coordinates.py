@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.theory.solvers.basis_pursuit.data_matrix import Design, euclidean_norm
 
 # Watching fewer columns makes steps cheaper and renewals more frequent; on Gaussian data this

@@ -11,15 +11,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import MOST_AXES, Float, as_number_array
 from limitpoint.errors import DataError
+from limitpoint.foundation.arrays import MOST_AXES, Float, as_number_array
+from limitpoint.foundation.values import Value
 
 # Sums of activation times, and differences from them, must not overflow.
 LARGEST_TIME = 1e300
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedL1:
+class WeightedL1(Value):
     """Activation times and bounds of every coefficient, all arrays of length n.
 
     Where a bound is 0 the activation time of that side is stored as 0: the side does not exist.

@@ -11,9 +11,11 @@ from rich.console import Group
 from rich.text import Text
 from scipy import sparse
 
-from limitpoint.arrays import Float, as_number, as_whole_number, read_only
-from limitpoint.display import table, to_html, to_text
 from limitpoint.errors import LimitpointError
+from limitpoint.foundation.arrays import Float, as_number, as_whole_number, read_only
+from limitpoint.foundation.display import table
+from limitpoint.foundation.result import Result
+from limitpoint.foundation.values import Value
 from limitpoint.status import Status
 from limitpoint.theory.certificates.certificate import Certificate
 from limitpoint.theory.solvers.basis_pursuit.data_matrix import Design, euclidean_norm
@@ -28,7 +30,7 @@ COEFS_SHOWN = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Saddle:
+class Saddle(Value):
     """One saddle of a path, as shown to a ``stop`` function.
 
     ``number`` counts from 1, ``time`` is cumulative, ``loss`` is ``½‖Xk − y‖²``; ``support`` and
@@ -44,15 +46,16 @@ class Saddle:
     left: tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class SaddlePath:
+@dataclass(frozen=True, eq=False, repr=False)
+class SaddlePath(Result):
     """The saddles that training visits as the initialisation vanishes, from 0 to the limit.
 
-    Row 0 is the start (k = 0, s = 0, time 0); row p is the p-th saddle, entered at ``times[p]``.
+    Row 0 is the start (k = 0, s = 0, time 0); row p is the p-th saddle, entered at
+    ``path_times[p]``.
 
     Attributes
     ----------
-    times : array (p+1,)
+    path_times : array (p+1,)
         Cumulative Σδ, in units of h(s) (and for the loss ½‖Xk − y‖²).
     losses : array (p+1,)
         ½‖Xk − y‖² at every saddle; falls strictly.
@@ -72,10 +75,11 @@ class SaddlePath:
     duals : array (p+1, m)
         ν of every saddle; ``s = Xᵀν``.
     time_unit : float
-        What one unit of ``times`` stands for: 1, or h(s)/loss_factor for the path of a problem.
+        What one unit of ``path_times`` stands for: 1, or h(s)/loss_factor for the path of a
+        problem.
     """
 
-    times: Float
+    path_times: Float
     losses: Float
     entered: tuple[tuple[int, ...], ...]
     left: tuple[tuple[int, ...], ...]
@@ -89,7 +93,7 @@ class SaddlePath:
     time_unit: float = 1.0
 
     def __post_init__(self) -> None:
-        for array in (self.times, self.losses, self.degenerate, self.duals):
+        for array in (self.path_times, self.losses, self.degenerate, self.duals):
             read_only(array)
 
     @cached_property
@@ -127,7 +131,7 @@ class SaddlePath:
         for a coefficient that moves already, stands still, or may not move. The smallest is the
         time to the next saddle.
         """
-        last = len(self.times) - 1
+        last = len(self.path_times) - 1
         number = as_whole_number(number, 0, "number", LimitpointError, most=last)
         design, y, penalty = self._problem
         k = np.asarray(self.sparse_coefs[[number], :].toarray()).reshape(-1)
@@ -163,7 +167,7 @@ class SaddlePath:
                 "mirror": (("saddle", "feature"), self.mirrors),
                 "dual": (("saddle", "sample"), self.duals),
                 "loss": ("saddle", self.losses),
-                "time": ("saddle", self.times),
+                "path_time": ("saddle", self.path_times),
                 "degenerate": ("saddle", self.degenerate),
             },
             coords={"saddle": np.arange(self.n_saddles + 1)},
@@ -183,7 +187,7 @@ class SaddlePath:
             "message": str(self.status),
             "objective": self.objective,
             "time_unit": self.time_unit,
-            "times": self.times.tolist(),
+            "path_times": self.path_times.tolist(),
             "losses": self.losses.tolist(),
             "entered": [list(step) for step in self.entered],
             "left": [list(step) for step in self.left],
@@ -205,7 +209,7 @@ class SaddlePath:
         body = [
             (
                 str(p),
-                f"{self.times[p]:.6g}",
+                f"{self.path_times[p]:.6g}",
                 f"{self.losses[p]:.3g}",
                 _listed(self.entered[p - 1]),
                 _listed(self.left[p - 1]),
@@ -222,12 +226,6 @@ class SaddlePath:
             Text(f"Objective {self.objective:.9g}. {self.status}"),
             self.certificate,
         )
-
-    def __repr__(self) -> str:
-        return to_text(self.__rich__())
-
-    def _repr_html_(self) -> str:
-        return to_html(repr(self))
 
     def _coefs_in_words(self, number: int) -> str:
         row = self.sparse_coefs[[number], :]

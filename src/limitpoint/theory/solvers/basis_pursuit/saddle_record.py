@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.theory.solvers.basis_pursuit.even_units import Units
 from limitpoint.theory.solvers.basis_pursuit.saddle_path import Saddle
 from limitpoint.theory.solvers.basis_pursuit.walk import SaddleWalk

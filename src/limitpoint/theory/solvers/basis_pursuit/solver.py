@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.arrays import MOST_AXES, Float, as_float_array, as_whole_number, shown
 from limitpoint.errors import DataError
-from limitpoint.linalg import Equilibrated, has_distinct_rows
+from limitpoint.foundation.arrays import MOST_AXES, Float, as_float_array, as_whole_number, shown
+from limitpoint.foundation.linalg import Equilibrated, has_distinct_rows
 from limitpoint.status import Status
 from limitpoint.theory.solvers.basis_pursuit.certify.examination import Examination, examine
 from limitpoint.theory.solvers.basis_pursuit.data_matrix import Design, Matrix, as_design
@@ -200,7 +200,7 @@ def _result(
         else:
             status = Status.CONVERGED if found.is_fitted else Status.LEAST_SQUARES
     return SaddlePath(
-        times=np.array(record.times),
+        path_times=np.array(record.times),
         losses=np.array(record.losses),
         entered=tuple(record.entered[1:]),
         left=tuple(record.left[1:]),

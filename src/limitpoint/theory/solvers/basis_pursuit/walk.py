@@ -28,7 +28,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.theory.certificates.compensated import residuals
 from limitpoint.theory.solvers.basis_pursuit.active_set import POLISHED, POLISHING_STEPS, ActiveSet
 from limitpoint.theory.solvers.basis_pursuit.data_matrix import Design, euclidean_norm
@@ -61,8 +61,8 @@ class SaddleWalk:
     Examples
     --------
     >>> from limitpoint.theory.solvers.basis_pursuit.data_matrix import as_design
-    >>> from limitpoint.theory.solvers.basis_pursuit.penalty import growth_penalty
-    >>> walk = SaddleWalk(as_design([[2.0, 1.0]]), np.array([1.0]), growth_penalty(2))
+    >>> from limitpoint.theory.solvers.basis_pursuit.penalty import weighted_l1
+    >>> walk = SaddleWalk(as_design([[2.0, 1.0]]), np.array([1.0]), weighted_l1(2))
     >>> walk.step().name, walk.time, walk.k, walk.step().name
     ('SADDLE', 0.5, array([0.5, 0. ]), 'FITTED')
     """

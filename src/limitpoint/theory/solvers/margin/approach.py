@@ -6,8 +6,8 @@ import clarabel
 import numpy as np
 from scipy.linalg import null_space
 
-from limitpoint.arrays import Float
-from limitpoint.linalg import equilibrate
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.linalg import equilibrate
 from limitpoint.theory.solvers.margin.certify.unique_margins import TIED, Face
 from limitpoint.theory.solvers.margin.cone_program import norm_rows, solve_cones
 from limitpoint.theory.solvers.margin.margin_problem import MarginProblem, MarginSolution

@@ -6,7 +6,7 @@ import clarabel
 import numpy as np
 from scipy import sparse
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.theory.solvers.margin.margin_problem import Integers
 
 __all__ = ["norm_rows", "solve_cones"]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.linalg import EPS, equilibrate
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.linalg import EPS, equilibrate
 from limitpoint.theory.solvers.margin.margin_problem import Integers
 
 __all__ = ["Derivative"]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.linalg import EPS
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.linalg import EPS
 from limitpoint.theory.solvers.margin.margin_problem import Integers, MarginProblem
 
 __all__ = ["dual_simplex"]
@@ -53,7 +53,7 @@ class _Basis:
 
     @classmethod
     def empty(cls, problem: MarginProblem) -> "_Basis":
-        """All surpluses."""
+        """The start of the method: the basis of all surpluses."""
         m, n = problem.rows.shape
         columns = np.hstack([problem.rows, -problem.rows, -np.eye(m)])
         costs = np.concatenate([problem.weights, problem.weights, np.zeros(m)])

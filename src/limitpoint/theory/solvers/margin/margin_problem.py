@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from limitpoint.arrays import Float
-from limitpoint.linalg import EPS, equilibrate
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.linalg import EPS, equilibrate
 
 __all__ = ["Equilibration", "Integers", "MarginProblem", "MarginSolution"]
 
@@ -172,7 +172,7 @@ class Equilibration:
         )
 
     def outside(self, solution: MarginSolution) -> MarginSolution:
-        """And back."""
+        """A solution in the units of the caller."""
         return replace(
             solution,
             coordinates=solution.coordinates * self.by_column,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
-from limitpoint.linalg import EPS
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.linalg import EPS
 from limitpoint.theory.solvers.margin.margin_problem import Integers, MarginProblem
 
 __all__ = ["Coordinates", "Euclidean", "Fourier", "MarginSpace", "Transformed"]
@@ -67,19 +67,19 @@ class Coordinates(MarginSpace):
         return MarginProblem.of(signed, np.ones(n, dtype=np.int64), np.ones(n))
 
     def coef(self, coordinates: Float) -> Float:
-        """The same."""
+        """Coefficients are the coordinates themselves."""
         return coordinates
 
     def coordinates(self, coef: Float) -> Float:
-        """The same."""
+        """Coordinates are the coefficients themselves."""
         return coef
 
     def primal_parts(self, coef: Float, coordinates: Float) -> Parts:
-        """Each coefficient."""
+        """Each coefficient by itself: groups of one."""
         return coef[:, None]
 
     def dual_parts(self, xi: Float) -> Parts:
-        """Each mirror coordinate."""
+        """Each mirror coordinate by itself: groups of one."""
         return xi[:, None]
 
 
@@ -92,19 +92,19 @@ class Euclidean(MarginSpace):
         return MarginProblem.of(signed, np.array([signed.shape[1]], dtype=np.int64), np.ones(1))
 
     def coef(self, coordinates: Float) -> Float:
-        """The same."""
+        """Coefficients are the coordinates themselves."""
         return coordinates
 
     def coordinates(self, coef: Float) -> Float:
-        """The same."""
+        """Coordinates are the coefficients themselves."""
         return coef
 
     def primal_parts(self, coef: Float, coordinates: Float) -> Parts:
-        """All of them."""
+        """All coefficients together: one group."""
         return coef[None, :]
 
     def dual_parts(self, xi: Float) -> Parts:
-        """All of them."""
+        """All mirror coordinates together: one group."""
         return xi[None, :]
 
 
@@ -207,7 +207,7 @@ class Transformed(MarginSpace):
         return PRODUCT_ROUNDING * len(self.S) * EPS * rounding
 
     def primal_parts(self, coef: Float, coordinates: Float) -> Parts:
-        """Each coordinate."""
+        """Each coordinate by itself: groups of one."""
         return coordinates[:, None]
 
     def dual_parts(self, xi: Float) -> Parts:

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lstsq
 
-from limitpoint.arrays import Float
-from limitpoint.linalg import EPS
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.linalg import EPS
 from limitpoint.theory.solvers.margin.derivative import Derivative
 from limitpoint.theory.solvers.margin.margin_problem import MarginProblem, MarginSolution
 from limitpoint.theory.solvers.margin.sums_of_products import sums_of_products, two_sum

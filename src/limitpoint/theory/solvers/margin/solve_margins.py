@@ -6,7 +6,7 @@ import clarabel
 import numpy as np
 from scipy.optimize import linprog, nnls
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.theory.solvers.margin.cone_program import norm_rows, solve_cones
 from limitpoint.theory.solvers.margin.dual_simplex import dual_simplex
 from limitpoint.theory.solvers.margin.margin_problem import MarginProblem, MarginSolution

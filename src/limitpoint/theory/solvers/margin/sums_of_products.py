@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 
 __all__ = ["sums_of_products", "two_sum"]
 

@@ -4,8 +4,9 @@ The unknowns are the curve parameters σ of the coefficients and the sample-spac
 
     rows β(σ) = target,        ξ(σ) = rowsᵀν.
 
-With `D = β'/ξ'`, `r` the relative residual of the first equation and `l` that of the second (the
-lag of the mirror coordinates behind the dual), a step of Newton's method solves
+With `D = β'/ξ'`, `r` the primal residual, that of the first equation, and `l` the dual residual,
+that of the second (the lag of the mirror coordinates behind the dual), a step of Newton's method
+solves
 
     (rows D rowsᵀ) dν = r − rows D l,    dσ = (rowsᵀdν + l)/ξ'.
 """
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.mirror import CurveMap
 from limitpoint.theory.certificates.constraint import Constraint
 from limitpoint.theory.solvers.mirror.dual_coordinates import DualCoordinates
@@ -24,14 +25,14 @@ from limitpoint.theory.solvers.mirror.shifted_hessian import solve_graded, solve
 __all__ = ["Equations", "Place", "Point"]
 
 EPS = float(np.finfo(np.float64).eps)
-# Relative residuals and lags are zero when they are so up to the rounding of both sides.
+# Primal and dual residuals are zero when they are so up to the rounding of both sides.
 ROUNDING_UNITS = 8.0
 # A tangent that misses more than this part of the change it should make does not lead anywhere: the
 # Hessian is too graded for the cheap solve.
 GOOD_TANGENT = 0.5
 # Equations count as nearly linear if they depart by no more than this part of their change.
 NEARLY_LINEAR = 0.5
-# A relative residual of rounding size moves no mirror coordinate by more than this part of how far
+# A residual of rounding size moves no mirror coordinate by more than this part of how far
 # the mirror coordinates run.
 MOVED_BY_ROUNDING = 0.1
 # A coefficient that vanishes is not felt if all that its step would change is below this part.
@@ -129,7 +130,7 @@ class Point:
             self.slopes = self.coef_rates / at.mirror_rates
             primal_norm = norm(primal_residual)
             self.residual = primal_norm / problem.distance if problem.distance > 0 else 0.0
-            # Relative residuals of rounding errors would only stir the duals that nothing visible
+            # Residuals of rounding errors would only stir the duals that nothing visible
             # fixes.
             self.rounding = ROUNDING_UNITS * EPS * self._size()
             self.primal_residual = (
@@ -250,7 +251,7 @@ class Point:
     def solve_stably(self, right: Float, dual_residual: Float) -> tuple[Float, Float]:
         """`dν` and `dβ = D (rowsᵀdν + l)`.
 
-        A dual that moves the relative residual by less than rounding when the mirror coordinates
+        A dual that moves the residual by less than rounding when the mirror coordinates
         run their full range is fixed by nothing; so much is added to D in every direction.
         """
         shift = self.rounding / (MOVED_BY_ROUNDING * self._farthest())
@@ -265,7 +266,7 @@ class Point:
         return float(max(np.abs(self.at.mirror).max(), self.at.mirror_rates.max())) or np.nan
 
     def _size(self) -> float:
-        """Of the numbers whose rounding the relative residual carries.
+        """Of the numbers whose rounding the residual carries.
 
         Of coefficients or their curve parameters.
         """
@@ -276,5 +277,5 @@ class Point:
 
 
 def norm(vector: Float) -> float:
-    """Euclidean."""
+    """The Euclidean norm, as a float."""
     return math.sqrt(float(vector @ vector))

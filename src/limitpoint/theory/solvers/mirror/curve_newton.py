@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.mirror import CurveMap
 from limitpoint.theory.certificates.constraint import Constraint
 from limitpoint.theory.solvers.mirror.curve_equations import Equations, Place, Point, norm
@@ -32,7 +32,7 @@ from limitpoint.theory.solvers.mirror.polishing import error_of, polished
 
 __all__ = ["CurveSolution", "solve_on_curves"]
 
-# On the way to the data a point is good enough to go on from when its relative residual, relative,
+# On the way to the data a point is good enough to go on from when its residual, relative,
 # and the next step are below this: Newton's method then doubles its digits.
 ON_THE_WAY = 1e-3
 # A curve parameter is a logarithm of parameters, and L times it one of the coefficient: a step of
@@ -50,7 +50,7 @@ FIRST_TRIALS = 8
 FIRST_STRIDE = 1.0
 STRIDE_GROWTH = 3.0
 SHORTEST_STRIDE = 1e-6
-# A point extrapolated from other scales is worth correcting if its relative residual and the lags
+# A point extrapolated from other scales is worth correcting if its primal and dual residuals
 # of its mirror coordinates are below this: a dual that nothing fixes may be anywhere at each scale,
 # and beyond the poles once extrapolated.
 GOOD_GUESS = 0.1
@@ -68,9 +68,9 @@ STEPS_IF_GRADED = 120
 STEPS_IN_TURN = 400
 # In all on one way.
 MAX_STEPS = 2000
-# A method that has brought the relative residual below that of the start of training (1, relative)
+# A method that has brought the residual below that of the start of training (1, relative)
 # but has not converged suffers from the Hessian's rounding rather than from a bad guess: then the
-# stable solve takes over. At once if below the second value the relative residual has not halved in
+# stable solve takes over. At once if below the second value the residual has not halved in
 # so many steps, or if it has grown from there to beyond the first.
 NEAR = 1.0
 VERY_NEAR = 1e-2
@@ -171,7 +171,7 @@ class _Continuation:
         self._point = point
 
     def result(self) -> CurveSolution:
-        """Where it ended."""
+        """The solution where the method ended."""
         point = polished(self.point) if self.point.place.is_end else self.point
         error = error_of(point) if self.point.place.is_end else np.inf
         return CurveSolution(

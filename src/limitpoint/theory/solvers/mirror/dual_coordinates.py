@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 
 __all__ = ["DualCoordinates"]
 
@@ -74,7 +74,7 @@ class DualCoordinates:
 
     @cached_property
     def moduli(self) -> Float:
-        """Of the rows."""
+        """The moduli of the rows, by which rounding is judged."""
         return np.abs(self.rows)
 
     def turned(self, right: Float) -> Float:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 
 __all__ = ["POINTS_KEPT", "extrapolate"]
 

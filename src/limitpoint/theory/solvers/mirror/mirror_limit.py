@@ -7,9 +7,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
 from limitpoint.errors import NetworkError
-from limitpoint.linalg import EPS
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.linalg import EPS
 from limitpoint.mirror import CurveMap, MirrorMap, as_curve, in_units
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression

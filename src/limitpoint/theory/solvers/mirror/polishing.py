@@ -14,7 +14,7 @@ is taken out of the others by changing to graded coordinates of the dual.
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.theory.certificates.contribution_errors import contributions
 from limitpoint.theory.solvers.mirror.curve_equations import Point
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 from scipy.linalg.lapack import dposv
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 
 __all__ = ["solve_graded", "solve_shifted"]
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog, lsq_linear
 
-from limitpoint.arrays import Float
-from limitpoint.linalg import equilibrate
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.linalg import equilibrate
 from limitpoint.mirror import MirrorMap
 from limitpoint.theory.certificates.constraint import Constraint
 from limitpoint.theory.solvers.sign_constraints.exact_signs import ExactSigns, is_small

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from limitpoint.conditions import Condition
-from limitpoint.linalg import row_space
+from limitpoint.foundation.conditions import Condition
+from limitpoint.foundation.linalg import row_space
 from limitpoint.networks import CoupledNetwork, FullyConnected
 from limitpoint.networks.tensor.singular_vectors import layer_gradients
 from limitpoint.problem import Problem

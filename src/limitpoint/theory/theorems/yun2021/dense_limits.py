@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.conditions import Condition
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.conditions import Condition
 from limitpoint.networks import FullyConnected
 from limitpoint.problem import Problem
 from limitpoint.theory.atlas import Theorem, register

@@ -5,8 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.conditions import Condition
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.conditions import Condition
 from limitpoint.networks import (
     Convolutional,
     CoupledNetwork,
@@ -166,7 +166,7 @@ SUPPOSED = (
 )
 SET = (
     "For three layers or more this problem is not convex: there may be many stationary points, "
-    "and the theorem does not say which. limitpoint.stationarity tests a direction."
+    "and the theorem does not say which. limitpoint.analysis.stationarity tests a direction."
 )
 
 THEOREM_1 = register(
@@ -178,7 +178,7 @@ THEOREM_1 = register(
             "−∇ Xᵀ(y⊙weights) converges in direction, to −u, the layers v_l of any linear "
             "tensor network converge in direction to singular vectors of the data tensor M(−u): "
             "s v_l = M(−u)∘(v₁, …, I, …, v_L) for all l. Neither can be known beforehand; "
-            "limitpoint.singular_vector_residual measures how far along a run is."
+            "limitpoint.analysis.singular_vector_residual measures how far along a run is."
         ),
         concludes="law",
         rank=1,

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.conditions import Condition
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.conditions import Condition
 from limitpoint.networks import Convolutional, MatrixProduct, OrthogonalTensor
 from limitpoint.problem import Problem
 from limitpoint.theory.atlas import Theorem, register

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.conditions import Condition
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.conditions import Condition
 from limitpoint.networks import Convolutional
 from limitpoint.problem import Problem
 from limitpoint.status import Status
@@ -73,7 +73,7 @@ def _limit(problem: Problem) -> Limit:
 
 
 def _limit_short(problem: Problem) -> Limit:
-    """The closed forms."""
+    """The limit direction by the closed forms of Corollary 4."""
     sample = OneSample.of(problem)
     assert sample is not None, "a condition of the theorem"
     x, y = problem.task.X[0], sample.target

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.conditions import Condition
-from limitpoint.linalg import EPS
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.conditions import Condition
+from limitpoint.foundation.linalg import EPS
 from limitpoint.networks import Tensor
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression

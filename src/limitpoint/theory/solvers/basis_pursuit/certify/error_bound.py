@@ -10,7 +10,7 @@ the span of these columns, which others would have to fit, counts as it is.
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.theory.solvers.basis_pursuit.column_factor import EPS
 from limitpoint.theory.solvers.basis_pursuit.graded_factor import RowwiseQR
 

@@ -9,7 +9,7 @@ Each row and each column is judged by itself, so that no unit can hide an error:
 
 - feasibility: the largest ``|xⱼᵀk − yⱼ|/|yⱼ|`` (where yⱼ = 0, relative to what the smallest
   solution adds up in the row); or, where that is not small, how far the residual is from optimal
-  among least-squares fits (see the module `least_squares`);
+  among least-squares fits (see the module `normal_residual`);
 - dual feasibility: the largest excess of s over ``[−t⁻, t⁺]`` where k is zero, relative to the
   activation time that is exceeded;
 - complementarity: the largest distance of s from its activation time where k is not zero, relative
@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.theory.certificates.certificate import CERTIFICATE_TOLERANCE, Certificate
 from limitpoint.theory.certificates.compensated import residuals
 from limitpoint.theory.solvers.basis_pursuit.certify.error_bound import (

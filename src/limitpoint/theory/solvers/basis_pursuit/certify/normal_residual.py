@@ -8,7 +8,7 @@ that move; that k belongs to it is the business of the error bound.
 
 import numpy as np
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.theory.certificates.certificate import CERTIFICATE_TOLERANCE
 from limitpoint.theory.solvers.basis_pursuit.column_factor import EPS
 from limitpoint.theory.solvers.basis_pursuit.data_matrix import Design

@@ -8,7 +8,7 @@ have to cancel there, whatever the answer that is being judged.
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, lsmr
 
-from limitpoint.arrays import Float
+from limitpoint.foundation.arrays import Float
 from limitpoint.theory.solvers.basis_pursuit.data_matrix import Design
 
 # The scale of a row need not be known better than this.

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from limitpoint.arrays import Float
-from limitpoint.linalg import equilibrate
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.linalg import equilibrate
 from limitpoint.theory.solvers.basis_pursuit.data_matrix import Design
 from limitpoint.theory.solvers.basis_pursuit.graded_factor import RowwiseQR
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.arrays import Float
-from limitpoint.linalg import EPS
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.linalg import EPS
 from limitpoint.theory.solvers.margin.certify.unique_margins import Face
 from limitpoint.theory.solvers.margin.derivative import Derivative
 from limitpoint.theory.solvers.margin.margin_problem import MarginProblem, MarginSolution

@@ -6,8 +6,8 @@ Computed from the coefficients and the multipliers by another way to the norm th
 
 import numpy as np
 
-from limitpoint.arrays import Float
-from limitpoint.linalg import EPS, equilibrate
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.linalg import EPS, equilibrate
 from limitpoint.tasks import Classification
 from limitpoint.theory.certificates.certificate import (
     ERROR_BOUND,

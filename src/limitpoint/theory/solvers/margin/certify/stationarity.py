@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
-from limitpoint.arrays import Float, as_float_array, as_positive
 from limitpoint.errors import DataError, NetworkError
+from limitpoint.foundation.arrays import Float, as_float_array, as_positive
 from limitpoint.networks import Convolutional, Diagonal, OrthogonalTensor
 from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.certificates.certificate import Certificate

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from scipy.linalg import svd
 from scipy.optimize import linprog
 
-from limitpoint.arrays import Float
-from limitpoint.linalg import EPS, equilibrate
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.linalg import EPS, equilibrate
 from limitpoint.theory.certificates.certificate import CERTIFICATE_TOLERANCE
 from limitpoint.theory.solvers.margin.margin_problem import MarginProblem, MarginSolution
 from limitpoint.theory.solvers.margin.sums_of_products import sums_of_products

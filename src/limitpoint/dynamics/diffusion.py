@@ -1,0 +1,229 @@
+"""Stochastic differential equations: many paths at once, by diffrax."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import diffrax
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from limitpoint.errors import LimitpointError
+from limitpoint.foundation.arrays import (
+    Float,
+    as_kind,
+    as_positive,
+    as_seed,
+    as_whole_number,
+    check_numbers,
+    read_only,
+)
+from limitpoint.foundation.display import number, table
+from limitpoint.foundation.result import Result
+
+__all__ = ["Diffusion", "Paths", "simulate"]
+
+RECORDS = 100
+EPS = float(np.finfo(np.float64).eps)
+# A printed table shows this many moments.
+ROWS_SHOWN = 12
+
+
+class Diffusion(ABC):
+    """An Itô equation `dx = drift(x) dt + diffusion(x) dW`, traceable by JAX and hashable."""
+
+    @property
+    @abstractmethod
+    def start(self) -> Any:
+        """The state at time 0."""
+
+    @property
+    @abstractmethod
+    def noise_dimension(self) -> int:
+        """Number of independent Brownian motions."""
+
+    @property
+    @abstractmethod
+    def time_step(self) -> float:
+        """The natural step of the simulation."""
+
+    @abstractmethod
+    def drift(self, state: Any) -> Any:
+        """The drift of the state, of its shape."""
+
+    @abstractmethod
+    def diffusion(self, state: Any) -> Any:
+        """The matrix of the noise, dimension × noise_dimension."""
+
+    def kick(self, state: Any, increment: Any) -> Any:
+        """`diffusion(x) ΔW`; a model that has this without the matrix can say so."""
+        return self.diffusion(state) @ increment
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Paths(Result):
+    """Simulated paths of a diffusion.
+
+    Attributes
+    ----------
+    times
+        Times of the records.
+    states
+        Paths × times × dimension.
+    """
+
+    times: Float
+    states: Float
+
+    def __post_init__(self) -> None:
+        read_only(self.times)
+        read_only(self.states)
+
+    @property
+    def mean(self) -> Float:
+        """Mean over the paths, times × dimension."""
+        mean: Float = self.states.mean(axis=0)
+        return mean
+
+    @property
+    def standard_error(self) -> Float:
+        """Standard error of the mean, times × dimension."""
+        error: Float = self.states.std(axis=0, ddof=1) / np.sqrt(len(self.states))
+        return error
+
+    def to_xarray(self) -> xr.Dataset:
+        """As a labelled data set."""
+        return xr.Dataset(
+            {"state": (("path", "time", "feature"), self.states)}, coords={"time": self.times}
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain Python values."""
+        return {"times": self.times.tolist(), "states": self.states.tolist()}
+
+    def __rich__(self) -> Any:
+        rows = np.unique(np.linspace(0, len(self.times) - 1, ROWS_SHOWN).astype(int))
+        norms = np.linalg.norm(self.states, axis=2)
+        body = [
+            (number(self.times[r]), number(norms[:, r].mean()), number(norms[:, r].std()))
+            for r in rows
+        ]
+        title = f"{len(self.states)} paths of {self.states.shape[2]} numbers"
+        return table(title, ("time", "mean norm", "its spread"), body)
+
+
+def simulate(
+    model: Diffusion,
+    t_end: float,
+    *,
+    paths: int,
+    seed: int = 0,
+    time_step: float | None = None,
+    records: int = RECORDS,
+) -> Paths:
+    """Simulate a diffusion by Euler's method (Itô; strong order ½, weak order 1 in the step).
+
+    Parameters
+    ----------
+    model
+        For instance `SGDModel(problem, SGD(...))`.
+    t_end
+        End of the simulation.
+    paths
+        Number of independent paths.
+    seed
+        Of the Brownian motions.
+    time_step
+        By default the model's own: for `SGDModel` the learning rate.
+    records
+        Number of evenly spaced records after the start.
+
+    Examples
+    --------
+    >>> import limitpoint as lp
+    >>> task, network = lp.Regression([[1.0, 2.0]], [1.0], loss_factor=2.0), lp.RankOne(depth=2)
+    >>> problem = lp.Problem(network, lp.Init.balanced(network, task, norm=1.0), task)
+    >>> model = lp.sde.SGDModel(problem, lp.SGD(learning_rate=1e-3, batch_size=1))
+    >>> simulate(model, t_end=0.1, paths=8, records=10).states.shape
+    (8, 11, 2)
+    """
+    as_kind(model, Diffusion, "a diffusion, like SGDModel(...)", "model", LimitpointError)
+    t_end = as_positive(t_end, "t_end", LimitpointError)
+    given = model.time_step if time_step is None else time_step
+    step = as_positive(given, "time_step", LimitpointError)
+    if step < EPS * t_end:
+        raise LimitpointError(
+            f"time_step must be at least {EPS:.3g} of t_end: added to a time, a smaller one is "
+            f"lost to rounding; it is {step:g} and t_end {t_end:g}"
+        )
+    count = as_whole_number(paths, 1, "paths", LimitpointError)
+    recorded = as_whole_number(records, 1, "records", LimitpointError)
+    size = int(np.size(model.start))
+    check_numbers(count * size, "paths", f"{count} states", LimitpointError)
+    what = f"{recorded} records of {count} paths"
+    check_numbers(count * size * recorded, "records", what, LimitpointError)
+    times = np.linspace(0.0, t_end, recorded + 1)
+    keyed = as_seed(seed, "seed", LimitpointError)
+    with jax.enable_x64(True):
+        keys = jax.random.split(jax.random.key(keyed), count)
+        states = np.array(_compiled(model, t_end, step, len(times))(keys))
+    return Paths(times, states)
+
+
+class _Kicks(diffrax.AbstractTerm[Any, Any]):
+    """The noise of all paths at once, each with a key of its own."""
+
+    model: Diffusion
+    keys: jax.Array
+
+    def vf(self, t: Any, y: Any, args: Any) -> Any:
+        """The states: what the increments are multiplied by is not formed."""
+        return y
+
+    def contr(self, t0: Any, t1: Any, **kwargs: Any) -> Any:
+        """Increments of the Brownian motions, paths × noise_dimension."""
+
+        def of_one(key: jax.Array) -> Any:
+            motion = diffrax.UnsafeBrownianPath((self.model.noise_dimension,), key)
+            return motion.evaluate(t0, t1)
+
+        return jax.vmap(of_one)(self.keys)
+
+    def prod(self, vf: Any, control: Any) -> Any:
+        """`diffusion(x) ΔW` of every path."""
+        return jax.vmap(self.model.kick)(vf, control)
+
+
+# Compiling takes seconds; a model that is simulated again with other seeds is not compiled again.
+@lru_cache(maxsize=8)
+def _compiled(
+    model: Diffusion, t_end: float, step: float, records: int
+) -> Callable[[jax.Array], jax.Array]:
+    """From keys to states, keys × records × dimension."""
+    moments = jnp.linspace(0.0, t_end, records)
+
+    def all_paths(keys: jax.Array) -> jax.Array:
+        terms: Any = diffrax.MultiTerm(
+            diffrax.ODETerm(lambda _t, states, _: jax.vmap(model.drift)(states)),
+            _Kicks(model, keys),
+        )
+        found = diffrax.diffeqsolve(
+            terms,
+            diffrax.Euler(),
+            0.0,
+            t_end,
+            step,
+            jnp.tile(jnp.asarray(model.start), (len(keys), 1)),
+            saveat=diffrax.SaveAt(ts=moments),
+            max_steps=None,
+            adjoint=diffrax.ForwardMode(),
+        )
+        assert found.ys is not None, "states were asked for"
+        return jnp.swapaxes(found.ys, 0, 1)
+
+    compiled: Callable[[jax.Array], jax.Array] = jax.jit(all_paths)
+    return compiled

@@ -1,0 +1,1 @@
+"""Oracles with none of our code: flows, integrated by brute force."""

@@ -1,0 +1,1 @@
+"""Oracles with none of our code: flows of layers by other integrators."""
