@@ -230,7 +230,7 @@ def proof(patch, case):
     )
 
 
-@mutation("Q", "a start 1 % off the curve said to be on_manifold", "limit")
+@mutation("Q", "a start 1 % off the curve said to be on the stable manifold", "limit")
 def on_manifold(patch, case):
     distance = LYU.distance_from_manifold
     patch.setattr(

@@ -45,7 +45,7 @@ class SampleSpace:
     ----------
     rtol
         Local error per step, relative: at least 1e-13, which is what the integrators can do. By
-        default 1e-10; of a classification, whose errors nothing corrects, 1e-11.
+        default 1e-10.
     residual_tolerance
         Stop when the relative residual has fallen to this, unless an end is given.
     max_steps
@@ -70,6 +70,9 @@ class ParameterSpace:
     notices: two layers as `(a ± b)/√2`, each to `rtol` of itself. Two layers are then held down to
     scales of about 1e-150, where `a − b` underflows; deep products as long as float64 holds the
     differences of the squared layers beside these, to about 1e-6. Below take `LogCoordinates()`.
+
+    Of a classification, whose errors nothing corrects, `rtol` is 1e-11 by default; it stops at a
+    margin, and `residual_tolerance` says nothing.
     """
 
     rtol: float | None = None
@@ -88,7 +91,7 @@ class LogCoordinates:
     `General`). It inverts no mirror map, but it uses what the flow conserves: at depth 2 the
     logarithms of `a + b` and `a − b` move by opposite amounts, and beyond it the other layers
     follow from the smallest by the differences of their squares. So it is no independent test of
-    a prediction; `ParameterSpace()` is.
+    a prediction; `ParameterSpace()` is. Classifications are followed as in `ParameterSpace()`.
     """
 
     rtol: float | None = None

@@ -52,10 +52,7 @@ def wrong_share(margins: Float) -> float:
 
 
 def measured(problem: Problem, layers: Sequence[Any]) -> Float:
-    """What the residual is that of.
-
-    Coefficients, or outputs where the network has no coefficients.
-    """
+    """What is compared with the data: coefficients, or outputs where the network has none."""
     network = problem.network
     if network.is_linear:
         return np.asarray(network.coef(layers))
@@ -63,7 +60,7 @@ def measured(problem: Problem, layers: Sequence[Any]) -> Float:
 
 
 def measured_task(problem: Problem) -> Regression:
-    """The task whose residual is taken; outputs are coefficients of the samples themselves.
+    """The task of `measured`; outputs are coefficients of the samples themselves.
 
     What a network without coefficients can reach is not known, so that y itself is aimed at.
     """
@@ -74,7 +71,7 @@ def measured_task(problem: Problem) -> Regression:
 
 
 def measure_of(problem: Problem, layers: Sequence[Any]) -> RelativeResidual:
-    """The best fit that training from these layers can reach."""
+    """The best fit that training from these layers can reach, and its unit."""
     task, start = measured_task(problem), measured(problem, layers)
     growth = problem.network.log_chart(problem.init)
     if growth is None:

@@ -32,7 +32,7 @@ AT_BOUND = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class RelativeResidual:
-    """The best fit that can be reached, and the unit in which a relative residual is measured.
+    """The best fit that can be reached, and the unit in which residuals are measured.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class RelativeResidual:
         lower: Float | None = None,
         upper: Float | None = None,
     ) -> "RelativeResidual":
-        """The residual of a run from `start` with coefficients that stay within these bounds."""
+        """For a run from `start` with coefficients that stay within these bounds."""
         n = task.n_features
         lower = np.full(n, -np.inf) if lower is None else lower
         upper = np.full(n, np.inf) if upper is None else upper
@@ -98,16 +98,14 @@ class RelativeResidual:
             return 0.0
         with np.errstate(over="ignore", invalid="ignore"):
             gap = self.target - self.basis.T @ (self.task.X @ coef)
-            relative_residual = self.relative(self.basis @ gap)
-        return (
-            relative_residual if np.isfinite(relative_residual) else np.inf
-        )  # coefficients have left float64
+            found = self.relative(self.basis @ gap)
+        return found if np.isfinite(found) else np.inf  # coefficients have left float64
 
-    def rounding(self, noise: Float) -> float:
+    def rounding(self, errors: Float) -> float:
         """The residual that errors of this size in the coefficients can cause, relative too."""
         if self.unit == 0.0:
             return 0.0
-        return self.relative(ROUNDING_UNITS * (np.abs(self.task.X) @ noise))
+        return self.relative(ROUNDING_UNITS * (np.abs(self.task.X) @ errors))
 
     def relative(self, rows: Float) -> float:
         """What is missing: of all rows together, or a part of the worst in its own size."""

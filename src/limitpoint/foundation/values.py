@@ -74,7 +74,8 @@ def _frozen(value: Any) -> Any:
 
 def _feed(digest: Any, value: Any) -> None:
     """Add a value to a hash, with its kind, so that no two kinds are taken for each other."""
-    digest.update(type(value).__name__.encode() + b":")
+    kind = "mapping" if isinstance(value, Mapping) else type(value).__name__
+    digest.update(f"{kind}:".encode())
     if isinstance(value, np.ndarray) and value.dtype != object:
         # One zero and one NaN: equal numbers have equal bytes.
         floating = np.issubdtype(value.dtype, np.floating)

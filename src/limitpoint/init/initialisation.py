@@ -469,7 +469,7 @@ class Init(Value):
             )
 
     def check_mirror(self, degree: int) -> None:
-        """Raise `ScaleNotRepresentable` if ξ in units of `scale^(2 − degree)` overflow."""
+        """Raise `ScaleNotRepresentable` if `scale^(2 − degree)`, the unit of ξ, overflows."""
         if abs((degree - 2) * self.log_scale) > LARGEST_LOG or abs(self.log_scale) > LARGEST_LOG:
             raise ScaleNotRepresentable(
                 f"at log_scale={self.log_scale:.6g} the times of a network of degree {degree} "

@@ -1,4 +1,4 @@
-"""Mirror maps: how each coefficient moves along its own curve as its mirror coordinate runs."""
+"""Mirror maps: how each coefficient moves along its own curve as its mirror coordinate changes."""
 
 from limitpoint.mirror.activation_times import ActivationTimes, diagonal_activation_times
 from limitpoint.mirror.curve_map import CurveMap, CurvePoint

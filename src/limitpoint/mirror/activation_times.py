@@ -40,7 +40,7 @@ ROWS_SHOWN = 12
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ActivationTimes(Result):
-    """Activation times per unit of constant gradient, and their unit at the given scale.
+    """Activation times under a negative gradient of 1, and their unit at the given scale.
 
     A coefficient whose mirror coordinate reaches `t_plus · unit` (or `−t_minus · unit`) becomes
     visible as scale → 0; infinite where it can never grow with that sign. The unit is `log(1/s)` at

@@ -23,8 +23,8 @@ from limitpoint.mirror.mirror_map import MirrorMap, MirrorPoint
 __all__ = ["CurveMap", "CurvePoint"]
 
 # A coefficient of order 1 stands at a distance of order 1 from its pole, and a flow resolves mirror
-# coordinates (of the size of their unit) to 1e-12 relative at tolerable cost: where mirror
-# coordinates are longer than this many distances, it would not reach the relative accuracy 1e-10.
+# coordinates (of the size of their unit) to 1e-12 relative at tolerable cost: where they
+# are larger than this many distances, it would not reach the relative accuracy 1e-10.
 LONGEST_RESOLVED = float(np.log(1e2))
 # Mirror coordinates below this part of the largest are as good as zero.
 SMALLEST = 1e-30
@@ -39,7 +39,7 @@ class CurvePoint(NamedTuple):
         Coefficients, in the unit asked for.
     coef_rates
         Their derivatives in the curve parameter, in the same unit; positive.
-    mirror coordinates
+    mirror
         Mirror coordinates, in units of `e^log_mirror_unit`.
     mirror_rates
         Their derivatives in the curve parameter; positive.
@@ -107,14 +107,14 @@ class CurveMap(MirrorMap):
 
     @property
     def poles(self) -> tuple[Float, Float]:
-        """ξ, in their unit, at which the coefficients are −∞ and ∞; else infinite themselves.
+        """Mirror coordinates, in their unit, at which coefficients are −∞ and ∞; else infinite.
 
         As far as they are known: a table may have others beyond its end.
         """
         return np.full_like(self.lower, -np.inf), np.full_like(self.upper, np.inf)
 
     def smallest_mirror(self, point: CurvePoint) -> Float:
-        """Below these sizes, at a point on the curves, ξ need no digits of their own.
+        """Sizes below which mirror coordinates, at a point, need no digits of their own.
 
         From a large start coefficients change over mirror coordinates far below what a step of one
         along the curve makes of them: only what is nothing beside the largest counts as zero.

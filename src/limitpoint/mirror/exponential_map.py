@@ -131,7 +131,7 @@ class ExponentialMap(MirrorMap):
 
     @property
     def degree(self) -> int:
-        """Two layers."""
+        """Two: coefficients are quadratic in the parameters."""
         return 2
 
     @property

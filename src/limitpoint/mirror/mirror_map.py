@@ -65,7 +65,7 @@ class MirrorMap(ABC):
 
     @property
     def log_mirror_unit(self) -> float | Float:
-        """Logarithm of the size of ξ relative to their distance from a pole."""
+        """Logarithm of the size of mirror coordinates relative to their distance from a pole."""
         return 0.0
 
     def resolves(self, size: float) -> bool:
@@ -107,7 +107,7 @@ class MirrorMap(ABC):
 
     @abstractmethod
     def mirror_coords(self, coefs: Float) -> Float:
-        """`ξ = Ψ⁻¹(β) = Q'(β)`; infinite at the end of one sign, 0 for a frozen coefficient."""
+        """`ξ = Ψ⁻¹(β) = Q'(β)`; infinite at a bound of the coefficient, 0 for a frozen one."""
 
     @abstractmethod
     def potential(self, coefs: Float) -> Float:

@@ -197,7 +197,7 @@ class PowerMap(CurveMap):
         return self._pick(both, one, 0.0)
 
     def log_growths_at(self, curve_params: Float) -> tuple[Float, Float]:
-        """`log(|u|/|u(0)|)` and the same for w, which float64 ξ near a pole cannot tell."""
+        """`log(|u|/|u(0)|)` and the same for w, which ξ in float64 cannot tell near a pole."""
         with np.errstate(all="ignore"):
             both = self.straddling.log_growths(curve_params)
             one = self.rising.log_growths(self._turned(curve_params))

@@ -1,4 +1,4 @@
-"""Radial maps: networks whose coefficients share one ξ per sample, but not one each.
+"""Radial maps: networks with a dual per sample, but no mirror coordinate per coefficient.
 
 Notation: z the first layer (up to a sign), ρ = ‖z‖², `β = Ξ(ρ) z` with Ξ > 0 increasing. Under
 gradient flow `dz/dt = Ξ(ρ)·(−∇_β loss)`: in the time `dτ = Ξ dt` it is `z = z(0) + Xᵀν` with

@@ -151,7 +151,7 @@ class SignedPower(LayeredNetwork):
         return _map_of(u, w, self.depth, init.log_scale)
 
     def layers_at(self, init: Init, xi: Float) -> tuple[Float, ...] | None:
-        """As for `Power`, u at the mirror coordinate and w at the mirror coordinate's opposite."""
+        """As for `Power`, u at the mirror coordinate and w at its opposite."""
         return _layers_at(self._terms(init), xi)
 
     def activation_times(self, init: Init) -> ActivationTimes | None:
@@ -177,7 +177,7 @@ class SignedPower(LayeredNetwork):
 
 
 def _check(init: Init, depth: int) -> None:
-    """Whether float64 holds the coefficients and, where ξ have a unit, that unit."""
+    """Whether float64 holds the coefficients and, where mirror coordinates have a unit, that."""
     init.check_products(depth)
     if depth > 2:
         init.check_mirror(depth)
@@ -215,7 +215,7 @@ def _layers_at(terms: PowerSums, xi: Float) -> tuple[Float, ...]:
         growths = turned
     else:
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-            # Real mirror coordinates times s^(L−2) are mirror coordinates of the direction.
+            # Mirror coordinates times s^(L−2) are those of the direction.
             rates = power * np.exp(power * (terms.log_sizes + terms.log_scale))
             used = np.where(terms.signs == 0, 0.0, np.minimum(rates * turned, 1.0))
             growths = -np.log1p(-used) / power

@@ -64,7 +64,7 @@ class RankOne(CoupledNetwork):
         return layers[0] * self.outer(layers)[..., None]
 
     def outer(self, layers: Sequence[Any]) -> Any:
-        """`ξ = Π_k v_{k+1}ᵀu_k`, the number that multiplies v₁."""
+        """`Π_k v_{k+1}ᵀu_k`, the number that multiplies v₁ (ξ of Lyu et al.)."""
         product: Any = 1.0
         for u, v in _pairs(layers):
             product = product * (u * v).sum(axis=-1)
@@ -113,7 +113,7 @@ class RankOne(CoupledNetwork):
     def radial_map(self, init: Init) -> RadialMap | None:
         """A power of ρ from a balanced start; from others a product over the pairs.
 
-        None where a pair is orthogonal at the start: which sign it takes is not converged yet.
+        None where a pair is orthogonal at the start: which sign it takes is not decided yet.
         """
         init.check_products(self.degree)
         sign = _sign(self, init.direction)
@@ -154,7 +154,7 @@ def _pairs(layers: Sequence[Any]) -> list[tuple[Any, Any]]:
 
 
 def _sign(network: RankOne, layers: Sequence[Float]) -> float:
-    """The sign of ξ; 0 where a pair is orthogonal."""
+    """The sign of `outer`; 0 where a pair is orthogonal."""
     return float(np.sign([u @ v for u, v in _pairs(layers)]).prod())
 
 

@@ -21,7 +21,7 @@ def plot_limit_direction(found: LimitDirection, limit: Limit | None = None) -> F
     With a prediction the distance from that. Of a flow that did not separate the data, the figure
     of the flow.
     """
-    wanted = "a Convergence, like converge(problem)"
+    wanted = "a LimitDirection, like limit_direction(problem)"
     as_kind(found, LimitDirection, wanted, "found", LimitpointError)
     if limit is not None:
         as_limit(limit, found.direction.shape)

@@ -240,7 +240,7 @@ def _parameters(network: Network, layers: Sequence[Float]) -> OwnParameters | _L
 
 
 def _general_times(problem: Problem) -> Float:
-    """The longer of the two activation times of every coefficient, by which ξ are measured."""
+    """The longer of the two activation times of every coefficient: the unit of its ξ."""
     times = problem.network.activation_times(problem.init)
     if times is None:
         return np.ones(problem.task.n_features)

@@ -1,8 +1,8 @@
 """How far from the predicted limit a run may end, given what is known of its errors.
 
-Notation: D the slopes of the mirror map at the limit, r the relative residual with which the run
-ended. To first order a relative residual moves the coefficients by `K r`, `K = DXᵀ(XDXᵀ)⁻¹`, and
-relative errors ε of the map or of the limit itself by at most `ε (|β| + |K||X||β|)`.
+Notation: D the slopes of the mirror map at the limit, r the residual with which the run ended. To
+first order a residual moves the coefficients by `K r`, `K = DXᵀ(XDXᵀ)⁻¹`, and relative errors ε of
+the map or of the limit itself by at most `ε (|β| + |K||X||β|)`.
 """
 
 from abc import ABC, abstractmethod
@@ -37,7 +37,7 @@ class Sensitivity(ABC):
     size
         Norm of the limit, the unit of distances.
     measure
-        What can be fitted.
+        What can be fitted, and residuals relative to it.
     longest_growth
         By how much, in logarithms, the parameters have grown.
     """
@@ -64,31 +64,29 @@ class Sensitivity(ABC):
     def tolerance(self, coef: Float, map_error: float = 0.0) -> float:
         """Relative distance from the limit that the run's own residual and errors explain."""
         with np.errstate(over="ignore", invalid="ignore"):
-            relative_residual = self._target - self._range.T @ (self._task.X @ coef)
-        if not np.isfinite(relative_residual).all():
+            residual = self._target - self._range.T @ (self._task.X @ coef)
+        if not np.isfinite(residual).all():
             return 0.0  # nothing explains a run that diverged
         gain = self._gain(coef)
         spread = self._terms + np.abs(gain) @ np.abs(self._range.T @ self._task.X) @ self._terms
         relative = max(
             map_error, self.limit.certificate.tolerance, EPS * (1.0 + self.longest_growth)
         )
-        moved = float(np.linalg.norm(gain @ relative_residual)) + relative * float(
-            np.linalg.norm(spread)
-        )
+        moved = float(np.linalg.norm(gain @ residual)) + relative * float(np.linalg.norm(spread))
         return SAFETY * moved / self.size
 
     def moves(self, coef: Float, map_error: float = 0.0) -> Float:
         """Distance of every coefficient from its limit that the run's own errors explain."""
         with np.errstate(over="ignore", invalid="ignore"):
-            relative_residual = self._target - self._range.T @ (self._task.X @ coef)
-        if not np.isfinite(relative_residual).all():
+            residual = self._target - self._range.T @ (self._task.X @ coef)
+        if not np.isfinite(residual).all():
             return np.zeros_like(self._terms)  # nothing explains a run that diverged
         gain = self._gain(coef)
         spread = self._terms + np.abs(gain) @ np.abs(self._range.T @ self._task.X) @ self._terms
         relative = max(
             map_error, self.limit.certificate.tolerance, EPS * (1.0 + self.longest_growth)
         )
-        moves: Float = np.abs(gain @ relative_residual) + relative * spread
+        moves: Float = np.abs(gain @ residual) + relative * spread
         return moves
 
     def relative_residual(self, coef: Float) -> float:
@@ -193,11 +191,9 @@ class _Separable(Sensitivity):
         """With every coefficient active that is so in the run or the limit.
 
         A coefficient that is inactive at the limit but not yet in the run still takes part in
-        closing the run's relative residual.
+        closing the run's residual.
         """
-        with np.errstate(
-            invalid="ignore"
-        ):  # a coefficient beyond its sign constraint has no mirror coordinate
+        with np.errstate(invalid="ignore"):  # a coefficient of the forbidden sign has no ξ
             reached = self._mirror.slopes_of(coef)
             slopes = np.fmax(self._mirror.slopes_of(self.limit.coef), reached)
         roots = np.sqrt(np.where(np.isfinite(slopes), slopes, 0.0))
@@ -273,7 +269,7 @@ class _Reduced(Sensitivity):
 
 
 class _OneSample(Sensitivity):
-    """One mirror coordinate ν moves all coefficients: D has rank one.
+    """One dual ν moves all coefficients: D has rank one.
 
     Along ν the layers move as `M(x)v₂` and `M(x)ᵀv₁`, and coefficients are linear in each layer.
     """

@@ -1,4 +1,4 @@
-"""The verdict on a start that is on the stable manifold of the saddle at zero."""
+"""The verdict on a start on the stable manifold of the saddle at zero."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ FOLLOWED = 1e-3
 
 
 def verdict_on_stable_manifold(problem: Problem, limit: Limit) -> Verdict:
-    """A start that is on the stable manifold of the saddle at zero: both flows on their way there.
+    """A start on the stable manifold of the saddle at zero: both flows on their way there.
 
     Not to the end: in parameter space rounding gets away at last, as any perturbation does.
     """
@@ -47,7 +47,7 @@ def verdict_on_stable_manifold(problem: Problem, limit: Limit) -> Verdict:
     )
     note = (
         "The start is on the stable manifold of the saddle at zero. The flow in parameter space "
-        "was followed on "
-        "its way there only, and no training was run: rounding escapes from the saddle at last."
+        "was followed on its way there only, and no training was run: rounding escapes from the "
+        "saddle at last."
     )
     return Verdict(problem, checks, limit, flows, None, (note,))

@@ -242,7 +242,7 @@ def _saddle_checks(problem: Problem) -> tuple[list[Check], tuple[str, ...]]:
     if not plateaus:
         return [], notes
     value = max(plateaus, key=lambda p: p.value_error / p.value_tolerance)
-    xi = max(plateaus, key=lambda p: p.mirror_error / p.mirror_tolerance)
+    mirror = max(plateaus, key=lambda p: p.mirror_error / p.mirror_tolerance)
     others = sum(not plateau.same_support for plateau in plateaus)
     return [
         Check(
@@ -252,9 +252,9 @@ def _saddle_checks(problem: Problem) -> tuple[list[Check], tuple[str, ...]]:
             f"inactive coefficients, approach (worst of {len(plateaus)})",
         ),
         Check(
-            f"saddle {xi.number}: mirror coordinates",
-            xi.mirror_error,
-            xi.mirror_tolerance,
+            f"saddle {mirror.number}: mirror coordinates",
+            mirror.mirror_error,
+            mirror.mirror_tolerance,
             f"delays along the path, per log(1/scale) (worst of {len(plateaus)})",
         ),
         Check("saddles: in another order", float(others), 0.0, "the order is exact"),

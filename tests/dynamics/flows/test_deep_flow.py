@@ -151,7 +151,7 @@ def test_sample_and_parameter_space_agree_where_mirror_coordinates_are_resolved(
     ],
     ids=repr,
 )
-def test_by_its_own_pace_a_flow_takes_no_longer_at_tinier_scales(network, scale):
+def test_by_a_time_change_a_flow_takes_no_longer_at_tinier_scales(network, scale):
     """In time the first did not end in 100 s, the last in 40; oracle: path and limit."""
     given = problem(None, scale, seed=1, network=network)
     limit, path = lp.predict(given), lp.analysis.saddles(given)
@@ -184,7 +184,7 @@ def test_a_coefficient_that_leaves_and_turns_is_not_passed_over(scale):
     assert run.times[-1] == pytest.approx(path.path_times[-1] * path.time_unit, rel=1e-8)
 
 
-def test_times_and_ends_are_met_by_another_pace_as_well():
+def test_times_and_ends_are_met_by_a_time_change_as_well():
     given = problem(3, 1e-30, seed=1)
     path, limit = lp.analysis.saddles(given), lp.predict(given)
     end = path.path_times[-1] * path.time_unit
@@ -206,7 +206,7 @@ def test_times_and_ends_are_met_by_another_pace_as_well():
 @pytest.mark.parametrize(
     "network", [lp.Diagonal(3), lp.Diagonal(5), lp.SignedPower(3), lp.SignedPower(4)], ids=repr
 )
-def test_by_their_own_pace_flows_are_where_they_are_in_sample_space(network, monkeypatch):
+def test_by_a_time_change_flows_are_where_they_are_in_sample_space(network, monkeypatch):
     """At scales that the mirror map resolves, where time would be the time change."""
     given = problem(None, 0.3, seed=1, network=network)
     times = np.array([0.0, 0.1, 1.0, 5.0, 20.0, 200.0])
@@ -220,7 +220,7 @@ def test_by_their_own_pace_flows_are_where_they_are_in_sample_space(network, mon
 
 @pytest.mark.parametrize("held", [[0, 0, 0, 0], [1, 0, 0, 1]])
 @pytest.mark.parametrize("network", [lp.Diagonal(4), lp.SignedPower(3)], ids=repr)
-def test_the_jacobian_of_the_pace_is_its_derivative(network, held):
+def test_the_jacobian_of_the_time_change_is_its_derivative(network, held):
     given = problem(None, 0.1, seed=1, network=network)
     growth, task = network.log_chart(given.init), given.regression
     time_change = LogTimeChange.of(growth, task.X, task.y, 2.0)

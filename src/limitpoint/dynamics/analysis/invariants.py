@@ -24,7 +24,8 @@ class Drift(Result):
     The set of parameters on which a quantity keeps its value is either affine (where the quantity
     is zero: two layers equal or opposite, say) or curved. Gradient flow stays on both; a gradient
     step is tangent to the set, so that it stays on an affine one exactly and leaves a curved one:
-    under gradient descent `a² − b²` shrinks by the factor `1 − (step × neg_grad)²` each step.
+    under gradient descent `a² − b²` shrinks by the factor `1 − (ηu)²` each step, η the learning
+    rate and u the negative gradient.
 
     Attributes
     ----------

@@ -1,10 +1,9 @@
 """Charts of parameter space for the flow of a classification in normalised time.
 
 Normalised time τ has `dτ = loss dt`, so that the flow reads `dθ/dτ = −∇ log loss`. It is integrated
-along a third time s that runs as the parameters grow, relative to themselves: `dτ/ds` is the time
-change,
+along a third time s that runs as the parameters grow, relative to themselves:
 
-    pace = 1 / (N ρ),    N = Σ_i w_i ‖x_i‖,    w_i = −∂ log loss/∂m_i ≥ 0,
+    dτ/ds = 1 / (N ρ),    N = Σ_i w_i ‖x_i‖,    w_i = −∂ log loss/∂m_i ≥ 0,
 
 with ρ the rate at which a negative gradient of one moves the parameters relative to themselves:
 `‖θ‖^(L−2)` of layers as they are. Both N and ρ are positive wherever the flow gets to. A time
@@ -32,7 +31,7 @@ SMALLEST_MARGIN = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class NormalisedChart:
-    """The flow in some coordinates of parameter space, by the time change s.
+    """The flow in some coordinates of parameter space, along the time s.
 
     Attributes
     ----------

@@ -220,7 +220,7 @@ def _integrate(
 
 
 def _at_log_time(walk: Steps, log_time: float) -> Float:
-    """The state within the last step at which the logarithmic time shows this."""
+    """The state within the last step at which the logarithmic time is this."""
     return walk.where(lambda both: float(both[-1]) - log_time)
 
 

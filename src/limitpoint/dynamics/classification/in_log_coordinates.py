@@ -2,10 +2,10 @@
 
 A deep network of tiny scale s goes from plateau to plateau: the coefficients that are visible sit
 where the loss, without the others, is least, while those grow from s by themselves, more and more
-quickly, as `−log(T − t)/(L − 2)`. A visible coordinate moves `s^(2−L)` times as readily as one
-inactive. By its time change the one that activates would have to be followed through ever shorter
-parts of a plateau of length `s^(2−L)`: some hundred steps for each factor e that is left. So on a
-plateau what is in balance is held, until its balance is disturbed, and ρ is taken over the
+quickly, as `−log(T − t)/(L − 2)`. A visible coordinate moves `s^(2−L)` times as readily as an
+inactive one. By its time change the one that activates would have to be followed through ever
+shorter parts of a plateau of length `s^(2−L)`: some hundred steps for each factor e that is left.
+So on a plateau what is in balance is held, until its balance is disturbed, and ρ is taken over the
 coordinates that lead. By that time change a growth that nothing hinders is a straight line, however
 long.
 """
@@ -25,7 +25,7 @@ from limitpoint.tasks import Classification
 
 __all__ = ["logarithmic_chart"]
 
-# Gradients of many samples that cancel to this, relative, at a standstill of the loss, are none.
+# A negative gradient whose terms cancel to this, relative, at a standstill of the loss, is zero.
 DRIVEN = 1e-8
 # A negative gradient that has cancelled to this, relative, holds its coordinate in place; and one
 # that has changed by as much lets it go. What is held is off by as much, relative, for the last
@@ -45,7 +45,7 @@ def logarithmic_chart(
     """Logarithms of growing combinations of the parameters: exact at any scale.
 
     Their velocity is linear in the negative gradient `Σ_i w_i y_i x_i`; ρ is the norm of that at a
-    negative gradient of one on every coefficient. With a sharpness the weights are those of margins
+    negative gradient of one in every coefficient. With a sharpness the weights are those of margins
     of that size (see `far_charts`).
     """
     task, everything = problem.classification, np.ones(growth.dimension, dtype=bool)
@@ -61,7 +61,8 @@ class _LogChart:
     leading
         Which components lead.
     at_hold
-        The share of each coefficient's gradients that did not cancel when the others were held.
+        What was left of each coefficient's negative gradient, relative to its terms, when the
+        others were held.
     """
 
     task: Classification
@@ -178,7 +179,7 @@ class _LogChart:
         return np.ones(self.task.n_features)
 
     def _rates(self, state: Float) -> Float:
-        """Velocities at a negative gradient of one on every coefficient."""
+        """Velocities at a negative gradient of one in every coefficient."""
         return self.growth.velocity(self._each, state)
 
     def _rate(self, rates: Float) -> float:

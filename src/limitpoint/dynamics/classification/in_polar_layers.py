@@ -78,12 +78,12 @@ def polar_chart(
             return np.sign(shape), np.log(np.abs(shape)) + degree * states[..., -1:]
 
     # Rounding of the velocity, relative to what it is made of.
-    noise = len(start) * degree * EPS
+    rounding = len(start) * degree * EPS
 
     def at_rest(state: Float) -> bool:
         """Neither turning nor growing; shrinking along a ray goes on for ever."""
         moved = motion(state)
-        return norm(moved[:-2]) <= noise and float(moved[-2]) <= noise
+        return norm(moved[:-2]) <= rounding and float(moved[-2]) <= rounding
 
     solvable = len(start) <= LARGEST_JACOBIAN
     return NormalisedChart(

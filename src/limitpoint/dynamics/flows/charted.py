@@ -26,7 +26,7 @@ class Chart:
     jacobian: Callable[[Float], Float] | None  # None: too large
     coefs: Callable[[Float], Float]
     measured: Callable[[Float], Float]  # coefficients, or outputs where there are none
-    noise: Callable[[Float], Float]  # errors of what is measured that never decay
+    errors_kept: Callable[[Float], Float]  # errors of what is measured that never decay
     loss: Callable[[Float], float]
     signs_and_logs: Callable[[Float], tuple[Float | None, Float | None]]
     layers: Callable[[Float], tuple[Float, ...]]
@@ -58,7 +58,7 @@ def follow(
         chart.jacobian,
         chart.start,
         relative_residual=lambda state: measure.relative_residual(chart.measured(state)),
-        rounding=lambda state: measure.rounding(chart.noise(state)),
+        rounding=lambda state: measure.rounding(chart.errors_kept(state)),
         residual_tolerance=residual_tolerance,
         arrived=measure.arrived,
         t_end=None if t_end is None else t_end / chart.time_unit,

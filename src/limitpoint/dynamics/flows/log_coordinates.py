@@ -94,7 +94,7 @@ def _log_chart(problem: Problem, growth: LogChart) -> Chart:
         coefs=lambda both: growth.coefs(both[..., :size]),
         measured=lambda both: growth.coefs(both[..., :size]),
         loss=lambda both: float(task.loss(growth.coefs(both[:size]))),
-        noise=lambda both: (
+        errors_kept=lambda both: (
             EPS * np.abs(growth.times_gradient(each, both[:size])) @ (1.0 + np.abs(both[:size]))
         ),
         signs_and_logs=lambda both: growth.signs_and_logs(both[..., :size]),
@@ -103,17 +103,16 @@ def _log_chart(problem: Problem, growth: LogChart) -> Chart:
         upper=growth.upper,
         duals=lambda both: time_unit * (both[..., size:] @ basis.T),
         time_unit=time_unit,
-        time_change=_pace(problem, growth, rows, target, largest),
+        time_change=_time_change(problem, growth, rows, target, largest),
     )
 
 
-def _pace(
+def _time_change(
     problem: Problem, growth: LogChart, rows: Float, target: Float, largest: float
 ) -> LogTimeChange | None:
     """A time change, where the rates of what is inactive and of what is visible are far apart.
 
-    A layer x moves at `x^(L−2)`: with two layers all have one rate, and time is as good a time
-    change.
+    A layer x moves at `x^(L−2)`: with two layers all have one rate, and time itself is as good.
     """
     degree = problem.network.degree
     rates = growth.velocity(np.ones(rows.shape[1]), np.zeros(growth.dimension))

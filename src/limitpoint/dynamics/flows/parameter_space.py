@@ -119,7 +119,7 @@ def _own_chart(problem: Problem, own: OwnParameters, rtol: float) -> Chart:
 
     held = EPS if gram is not None else EXPLICIT_SHARE * rtol
 
-    def noise(state: Float) -> Float:
+    def errors_kept(state: Float) -> Float:
         parts = np.abs(gradient(state) * moved(state)).sum(axis=0)
         errors: Float = held * (np.abs(kept) + parts)
         return errors
@@ -133,7 +133,7 @@ def _own_chart(problem: Problem, own: OwnParameters, rtol: float) -> Chart:
         jacobian=None if gram is None else jacobian,
         coefs=coefs,
         measured=coefs,
-        noise=noise,
+        errors_kept=errors_kept,
         loss=lambda state: float(task.loss(coefs(state))),
         signs_and_logs=lambda states: (None, None),
         layers=lambda states: own.layers(origin + moved(states)),
@@ -205,7 +205,7 @@ def _plain_chart(problem: Problem, rtol: float) -> Chart:
     # An explicit method keeps errors of its tolerance; else only rounding is left at the end.
     held = EPS if solvable else EXPLICIT_SHARE * rtol
 
-    def noise(state: Float) -> Float:
+    def errors_kept(state: Float) -> Float:
         parts = split(state)
         values = measured(problem, parts)
         errors: Float = held * network.degree * np.abs(values)
@@ -224,7 +224,7 @@ def _plain_chart(problem: Problem, rtol: float) -> Chart:
         jacobian=in_float64(hessian) if solvable else None,
         coefs=lambda states: np.asarray(network.coef(split(states))),
         measured=lambda state: measured(problem, split(state)),
-        noise=noise,
+        errors_kept=errors_kept,
         loss=lambda state: float(loss_at(problem, split(state))),
         signs_and_logs=lambda states: (None, None),
         layers=split,

@@ -169,7 +169,7 @@ class _Flow:
 
 def _warped(space: _RowSpace, factor: float) -> _Flow:
     """In the time τ; the last entry of the state is `Ξ(0)·t`."""
-    neg_grad, size = factor * space.values**2, len(space.start)
+    rates, size = factor * space.values**2, len(space.start)
     log_unit = space.log_multiplier(space.start)[0]
 
     def scaled_time(inside: Float) -> tuple[float, Float]:
@@ -180,7 +180,7 @@ def _warped(space: _RowSpace, factor: float) -> _Flow:
 
     def velocity(state: Float) -> Float:
         inside = state[:size]
-        moved = neg_grad * (space.target - space.multiplier(inside) * inside)
+        moved = rates * (space.target - space.multiplier(inside) * inside)
         return np.append(np.clip(moved, -LARGEST_TRIAL, LARGEST_TRIAL), scaled_time(inside)[0])
 
     def jacobian(state: Float) -> Float:
@@ -188,7 +188,7 @@ def _warped(space: _RowSpace, factor: float) -> _Flow:
         slope = space.log_multiplier(inside)[1]
         whole = np.zeros((size + 1, size + 1))
         change = np.eye(size) + 2 * slope * np.outer(inside, inside)
-        whole[:size, :size] = -space.multiplier(inside) * neg_grad[:, None] * change
+        whole[:size, :size] = -space.multiplier(inside) * rates[:, None] * change
         whole[size, :size] = scaled_time(inside)[1]
         return np.clip(whole, -LARGEST_TRIAL, LARGEST_TRIAL)
 
@@ -197,17 +197,17 @@ def _warped(space: _RowSpace, factor: float) -> _Flow:
 
 def _in_time(space: _RowSpace, factor: float) -> _Flow:
     """In the time t itself."""
-    neg_grad = factor * space.values**2
+    rates = factor * space.values**2
 
     def velocity(inside: Float) -> Float:
         multiplier = space.multiplier(inside)
-        moved = multiplier * neg_grad * (space.target - multiplier * inside)
+        moved = multiplier * rates * (space.target - multiplier * inside)
         return np.clip(moved, -LARGEST_TRIAL, LARGEST_TRIAL)
 
     def jacobian(inside: Float) -> Float:
         multiplier, slope = space.multiplier(inside), space.log_multiplier(inside)[1]
-        moved = neg_grad * (space.target - 2 * multiplier * inside)
-        whole = 2 * multiplier * slope * np.outer(moved, inside) - np.diag(multiplier**2 * neg_grad)
+        moved = rates * (space.target - 2 * multiplier * inside)
+        whole = 2 * multiplier * slope * np.outer(moved, inside) - np.diag(multiplier**2 * rates)
         return np.clip(whole, -LARGEST_TRIAL, LARGEST_TRIAL)
 
     return _Flow(space.start, velocity, jacobian)

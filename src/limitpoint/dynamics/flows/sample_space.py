@@ -52,8 +52,8 @@ def flow_in_sample_space(
         # A mirror coordinate x_iᵀν is rounded by eps·|x_i|ᵀ|ν|, and once more where the map adds it
         # to the mirror coordinate of the start, of the size of its unit; its coefficient by slope
         # times that.
-        noise = at(dual)[1] * (np.abs(dual) @ moduli + unit)
-        return measure.rounding(np.finfo(np.float64).eps * noise)
+        errors = at(dual)[1] * (np.abs(dual) @ moduli + unit)
+        return measure.rounding(np.finfo(np.float64).eps * errors)
 
     found = integrate(
         velocity,

@@ -45,7 +45,7 @@ class _Reduced:
     """The moving parts, and the way back to the layers."""
 
     rows: Float  # Vᵀ, ρ × n
-    neg_grads: Float  # loss_factor · Σ²
+    rates: Float  # loss_factor · Σ²
     target: Float  # Σ⁻¹UᵀY, ρ × k
     neurons: Float  # Q, l × r
     still: Float  # (I − VVᵀ)W₁(0), n × l
@@ -64,7 +64,7 @@ class _Reduced:
         neurons = _span(met.T, second)
         return cls(
             rows=rows,
-            neg_grads=task.loss_factor * values**2,
+            rates=task.loss_factor * values**2,
             target=(left.T @ outputs) / values[:, None],
             neurons=neurons,
             still=first - rows.T @ met,
@@ -104,7 +104,7 @@ class _Reduced:
 
     def velocity(self, state: Float) -> Float:
         a, c = self.parts(state)
-        neg_grad = self.neg_grads[:, None] * (self.target - a @ c)
+        neg_grad = self.rates[:, None] * (self.target - a @ c)
         moved = np.concatenate([(neg_grad @ c.T).ravel(), (a.T @ neg_grad).ravel()])
         clipped: Float = np.clip(moved, -LARGEST_TRIAL, LARGEST_TRIAL)
         return clipped
@@ -112,10 +112,10 @@ class _Reduced:
     def jacobian(self, state: Float) -> Float:
         """Minus the Hessian of the loss in A and C."""
         a, c = self.parts(state)
-        neg_grad = self.neg_grads[:, None] * (self.target - a @ c)
-        steep = self.neg_grads[:, None] * a
+        neg_grad = self.rates[:, None] * (self.target - a @ c)
+        steep = self.rates[:, None] * a
         rank, outputs = np.eye(len(c)), np.eye(c.shape[1])
-        inner = -np.einsum("i,ij,ab->iajb", self.neg_grads, np.eye(len(a)), c @ c.T)
+        inner = -np.einsum("i,ij,ab->iajb", self.rates, np.eye(len(a)), c @ c.T)
         mixed = np.einsum("ik,ab->iabk", neg_grad, rank) - np.einsum("ib,ak->iabk", steep, c)
         outer = -np.einsum("kl,ab->akbl", outputs, a.T @ steep)
         size = self.cut

@@ -9,9 +9,9 @@ is followed along
     dσ = ρ dt,    ρ = ‖velocities at a negative gradient of one‖,
 
 with the time as one more number of the state: by that time change a growth that nothing hinders is
-a straight line, however long. A visible coefficient moves up to `s^(2−L)` times as readily as one
-inactive and would set the rate where it is at rest; so on a plateau what is visible is held,
-and ρ is that of the others, until one of these becomes visible too.
+a straight line, however long. A visible coefficient moves up to `s^(2−L)` times as readily as an
+inactive one, and would set ρ where it is at rest; so on a plateau what is visible is held, and ρ is
+that of the others, until one of these becomes visible too.
 """
 
 from dataclasses import dataclass, replace
@@ -58,7 +58,7 @@ class LogTimeChange:
         Data: the negative gradient is `factor · rowsᵀ(target − rows β)`.
     owners
         The coefficient that each component of the growth belongs to.
-    start_pace
+    start_rate
         ρ at the start.
     held
         Which coefficients are held.
@@ -69,7 +69,7 @@ class LogTimeChange:
     target: Float
     factor: float
     owners: NDArray[np.intp]
-    start_pace: float
+    start_rate: float
     held: Mask
 
     @classmethod
@@ -82,13 +82,13 @@ class LogTimeChange:
             target=target,
             factor=factor,
             owners=np.argmax(growth.velocity(np.eye(n), start) != 0, axis=1),
-            start_pace=norm(growth.velocity(np.ones(n), start)) or 1.0,
+            start_rate=norm(growth.velocity(np.ones(n), start)) or 1.0,
             held=np.zeros(n, dtype=bool),
         )
 
     @property
     def has_jacobian(self) -> bool:
-        """Always: charts have their derivatives in closed form."""
+        """Always: charts have derivatives of their own."""
         return True
 
     @property
@@ -104,15 +104,15 @@ class LogTimeChange:
         """Of the velocity v/ρ: `v'/ρ − v/ρ ⊗ (log ρ)'`."""
         growth, size = self.growth, len(self.owners)
         moved, rates = self._velocity_and_rates(state)
-        time_change = self._pace(rates)
+        rate = self._rate(rates)
         whole = np.zeros((len(state), len(state)))
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             # Divided beforehand: rates alone may be close to the largest float.
             change = growth.times_gradient(-self.factor * self.rows, state[:size])
-            change = np.clip(change, -LARGEST_TRIAL, LARGEST_TRIAL) / time_change
+            change = np.clip(change, -LARGEST_TRIAL, LARGEST_TRIAL) / rate
             neg_grad = self._neg_grad(self._coefs_and_residual(state)[1])
             whole[:size, :size] = growth.velocity(self.rows.T @ change, state[:size])
-            whole[:size, :size] += growth.velocity_gradient(neg_grad / time_change, state[:size])
+            whole[:size, :size] += growth.velocity_gradient(neg_grad / rate, state[:size])
             whole[:size][self._still] = 0.0
             whole[size:-1, :size] = change
             whole[:, :size] -= np.outer(moved, self._log_rate_gradient(state, rates))
@@ -120,7 +120,7 @@ class LogTimeChange:
         return np.clip(np.nan_to_num(whole), -LARGEST_TRIAL, LARGEST_TRIAL)
 
     def reach(self, state: Float, after: Float) -> float:
-        """Half the way, in logarithms, to the rate of the start while the rate falls.
+        """Half the way, in logarithms, to the ρ of the start while ρ falls.
 
         A coefficient that has left shrinks along a straight line too, and turns at its start, where
         it grows on the other side; others that have waited grow meanwhile. A step across all of
@@ -133,7 +133,7 @@ class LogTimeChange:
         slope = float(self._log_rate_gradient(state, rates) @ moved[: len(rates)])
         if slope >= 0:
             return np.inf
-        return max(1.0, 0.5 * float(np.log(self._pace(rates) / self.start_pace))) / -slope
+        return max(1.0, 0.5 * float(np.log(self._rate(rates) / self.start_rate))) / -slope
 
     def overrun(self, state: Float) -> float:
         """Positive where one that is not held is clearly visible beside those that are."""
@@ -187,9 +187,9 @@ class LogTimeChange:
         both = self.growth.velocity(neg_grads, state[: len(self.owners)])
         moved, rates = both[:, 0], both[:, 1]
         moved[self._still] = 0.0
-        time_change = self._pace(rates)
-        moved = moved / time_change * size
-        return np.concatenate([moved, self.factor / time_change * left, [1.0 / time_change]]), rates
+        rate = self._rate(rates)
+        moved = moved / rate * size
+        return np.concatenate([moved, self.factor / rate * left, [1.0 / rate]]), rates
 
     def _neg_grad(self, left: Float) -> Float:
         neg_grad: Float = self.factor * (left @ self.rows)
@@ -213,11 +213,11 @@ class LogTimeChange:
 
     def _log_rate_gradient(self, state: Float, rates: Float) -> Float:
         """The derivative of log ρ in the growth."""
-        each, time_change = np.ones(self.rows.shape[1]), self._pace(rates)
+        each, rate = np.ones(self.rows.shape[1]), self._rate(rates)
         bend = self.growth.velocity_gradient(each, state[: len(rates)])[~self._still]
-        gradient: Float = (rates[~self._still] / time_change) @ (bend / time_change)
+        gradient: Float = (rates[~self._still] / rate) @ (bend / rate)
         return gradient
 
-    def _pace(self, rates: Float) -> float:
+    def _rate(self, rates: Float) -> float:
         """ρ, of what is not held."""
         return norm(rates[~self._still]) or 1.0

@@ -31,8 +31,7 @@ LARGEST_RECORD = 2**26
 STUCK_STEPS = 50
 # After so many, when rounding alone can be as large, nothing more will come.
 HOPELESS_STEPS = 2000
-# Rounding that left a larger relative residual than this, relative, would leave no solution to
-# speak of.
+# Rounding that left a larger relative residual than this would leave no solution to speak of.
 LARGEST_ROUNDING = 1e-3
 
 

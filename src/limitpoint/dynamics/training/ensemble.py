@@ -96,7 +96,7 @@ class Ensemble:
     @cached_property
     def _advance(self) -> Any:
         """From the state before step `first` through all stops, with what is read off at each."""
-        pace, problem = self.optimiser.time_per_step, self.small.problem
+        time_per_step, problem = self.optimiser.time_per_step, self.small.problem
         network, X = problem.network, problem.task.X
 
         def ends(layers: Layers) -> Any:
@@ -111,7 +111,8 @@ class Ensemble:
                 after = self._step(layers, None if draws is None else draws[i - first])
                 slopes = self._integrands(layers)
                 return after, tuple(
-                    total + pace * slope for total, slope in zip(integrals, slopes, strict=True)
+                    total + time_per_step * slope
+                    for total, slope in zip(integrals, slopes, strict=True)
                 )
 
             def to_stop(now: Any, stop: Any) -> Any:

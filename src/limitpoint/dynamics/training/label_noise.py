@@ -78,7 +78,7 @@ class LabelNoise(Optimiser):
 
     @property
     def is_random(self) -> bool:
-        """Yes: fresh labels at every step."""
+        """Yes: fresh noise on the labels at every step."""
         return True
 
     @property

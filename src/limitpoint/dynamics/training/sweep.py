@@ -62,8 +62,10 @@ class Sweep(Result):
         labels = [optimiser.label for optimiser in optimisers]
         axes = {"optimiser": labels, "scale": scales, "seed": seeds, "step": steps}
         data = _dataset(problem, names, axes, ends)
-        paces = np.array([optimiser.time_per_step for optimiser in optimisers])
-        data = data.assign_coords(time=(("optimiser", "step"), np.multiply.outer(paces, steps)))
+        times_per_step = np.array([optimiser.time_per_step for optimiser in optimisers])
+        data = data.assign_coords(
+            time=(("optimiser", "step"), np.multiply.outer(times_per_step, steps))
+        )
         for variable in data.variables.values():
             read_only(variable.values)
         return cls(data, names)

@@ -43,7 +43,7 @@ LARGE_TAU = 300.0
 
 
 class DeepTable:
-    """ξ of the direction at panel ends, from the start outwards in both directions."""
+    """Mirror coordinates of the direction at panel ends, from the start outwards both ways."""
 
     def __init__(self, layers: Sequence[Float]) -> None:
         self.start = start = smallest_layer(layers)

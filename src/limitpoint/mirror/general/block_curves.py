@@ -1,11 +1,10 @@
 """The curves of all blocks that share one k: linear stage, panels, and what lies beyond them.
 
 A block has two curves, one per sign of its mirror coordinate. On each the curve parameter runs
-through the linear stage (`‖H‖ξ`, as far as `tabulated_neg_grad` lets it: `block_starts`), then
-through the panels of the table (`tabulate` makes them, `panels` holds them).
-Beyond the table rates go on as the exponentials of the curve parameter that they are at its end:
-exact for powers of the parameters. A curve that ends at zero goes on as the linear motion that it
-is there.
+through the linear stage (`‖H‖ξ`, as far as `linear_reach` lets it: `block_starts`), then through
+the panels of the table (`tabulate` makes them, `panels` holds them). Beyond the table rates go on
+as the exponentials of the curve parameter that they are at its end: exact for powers of the
+parameters. A curve that ends at zero goes on as the linear motion that it is there.
 """
 
 from collections.abc import Callable, Sequence
@@ -290,9 +289,9 @@ class BlockCurves:
         return signs, logs, log_rate, table_xi, mirror_rate
 
     def _past_the_table(self, curves: Index, taus: Float) -> tuple[NDArray[np.bool_], Float]:
-        """Which places lie beyond the table of a curve that ends at zero, and their ξ there.
+        """Which places lie beyond the table of a curve that ends at zero, and ξ there.
 
-        Mirror coordinates count from the end of the table.
+        ξ counts from the end of the table.
         """
         beyond = taus - self.panels.ends[curves]
         past = self.panels.reached_zero[curves] & (beyond > 0)

@@ -22,7 +22,7 @@ __all__ = ["BlockStarts"]
 
 Index = NDArray[np.intp]
 
-# Factors at which a component's gradient is tried when deciding that it stays zero for ever.
+# Points at which a component of ∇k is tried when deciding that it stays zero for ever.
 TRIALS = 4
 # Relative error of a component, from rounding of the Hessian, with which k is off by as much: what
 # ends tables (`WORST_ROUNDING` of `tabulate`) is not allowed before they begin.
@@ -154,7 +154,7 @@ class BlockStarts:
 
     @cached_property
     def far(self) -> float:
-        """A ξ at which whatever shrinks in the linear stage is far below any float."""
+        """A mirror coordinate at which what shrinks in the linear stage is far below any float."""
         slow = np.abs(self.model.eigenvalues[self.model.eigenvalues != 0]).min(initial=1.0)
         depth = abs(self.log_scale) if np.isfinite(self.log_scale) else 0.0
         return float((2000.0 + depth) / slow)
@@ -235,8 +235,8 @@ class BlockStarts:
     def _held(self, directions: Float, radius: Float, present: NDArray[np.bool_]) -> Float:
         """Zero for components that are zero and are not driven away from it, by symmetry.
 
-        Decided by the negative gradient at a few points of the same plane: rounding must not lead a
-        curve out of a plane that it never leaves.
+        Decided by ∇k at a few points of the same plane: rounding must not lead a curve out of a
+        plane that it never leaves.
         """
         held = np.ones_like(directions)
         zero = (directions == 0) & present[:, None]

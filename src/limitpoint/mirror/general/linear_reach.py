@@ -45,8 +45,8 @@ def linear_radii(model: BlockModel, stage: LinearStage, held: Float) -> Float:
 def _misled(model: BlockModel, stage: LinearStage, held: Float, side: int) -> NDArray[np.bool_]:
     """Whether the stage, ended at its radius, leaves out what matters on that side.
 
-    With `|N_j| ≤ Σ_m S_jm |z|^m`, and log|z| convex in ξ, the negative gradient over the stage's
-    mirror coordinate T adds at most `T Σ_m S_jm max(e^{λ_j T} |z(0)|^m, R^m)` to a component. At
+    With `|N_j| ≤ Σ_m S_jm |z|^m`, and log|z| convex in ξ, these terms add at most
+    `T Σ_m S_jm max(e^{λ_j T} |z(0)|^m, R^m)` to a component over the stage, T its length in ξ. At
     the exit the block grows at the rate g, over `log(ℓ/R)` until it is as large as the
     nonlinearity's length ℓ, and a component with λ_j > g gains `(λ_j/g − 1) log(ℓ/R)` on it: it
     need be right relative to itself, or to that part of R. Where nothing grows, a component that is

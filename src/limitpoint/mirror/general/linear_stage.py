@@ -112,7 +112,7 @@ class LinearStage:
     def directions_at(self, rows: NDArray[np.intp], xi: Float, side: int) -> Float:
         """Unit vectors of the blocks at mirror coordinates (signed).
 
-        At an infinite mirror coordinate the fastest one.
+        At an infinite one the fastest direction.
         """
         speeds = side * self.eigenvalues
         with np.errstate(invalid="ignore", under="ignore"):

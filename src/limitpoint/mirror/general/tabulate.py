@@ -379,7 +379,7 @@ class _Panel:
 
 
 def _solve(model: BlockModel, state: _State, length: float, rounding: Float) -> _Panel:
-    """Collocate on a panel of this length and integrate ξ, k and conjugate along it."""
+    """Collocate on a panel of this length and integrate ξ, k and Ψ̂ along it."""
     points, integrals, fit = rule()
     weights = length / 2 * integrals
     now = state.active

@@ -132,7 +132,7 @@ class TabulatedMap(CurveMap):
         )
 
     def along(self, curve_params: Float, log_unit: float = 0.0) -> CurvePoint:
-        """Coefficients, ξ and their derivatives, from the linear stage or the table."""
+        """Coefficients, mirror coordinates and their derivatives, by linear stage or table."""
         curve_params = np.asarray(curve_params, dtype=np.float64)
         result = CurvePoint(*(np.empty(curve_params.shape) for _ in range(4)))
         for group, where in zip(self.groups, self.columns, strict=True):

@@ -1,7 +1,7 @@
 """A chart of the parameters of a general network in which float64 holds the flow at any scale.
 
-Each block is taken in the eigenbasis of `H = ∇²k(0)`. A component whose plane `z_j = 0` no negative
-gradient leads out of keeps its sign, and is given by the logarithm of its growth:
+Each block is taken in the eigenbasis of `H = ∇²k(0)`. A component whose plane `z_j = 0` the flow
+never leaves keeps its sign, and is given by the logarithm of its growth:
 
     z_j = z_j(0) e^{w_j},    ẇ_j = u ∂_jk/z_j.
 
@@ -41,7 +41,7 @@ SMALL_COMPONENT = 0.05
 GAUSS_POINTS = 4
 # A logarithm that stands for that of zero and can be differentiated.
 LOG_OF_ZERO = -1e8
-# Gradients out of a plane below this part of the gradient are rounding.
+# Components of ∇k out of a plane that are below this part of ∇k are rounding.
 NO_DRIVE = 1e-12
 TRIALS = 8
 
@@ -62,10 +62,7 @@ class _Compiled:
 
 
 class _Motion(NamedTuple):
-    """Of all blocks at one state.
-
-    The coefficient k, its gradient, the velocity where −∇loss is 1, its gradient.
-    """
+    """All blocks at one state: k, its gradient, the velocity at `−∇_β loss = 1`, its gradient."""
 
     coef: Float
     coef_gradient: Float
@@ -128,7 +125,7 @@ class EigenChart(LogChart):
         return np.asarray(product.reshape(self.dimension, *neg_grad.shape[1:]))
 
     def velocity_gradient(self, neg_grad: Float, state: Float) -> Float:
-        """Block diagonal: each block moves by its own gradient."""
+        """Block diagonal: the velocity of a block depends on its own state only."""
         each = self._motion(state).velocity_gradient
         n, p = len(self.movable_), self.size
         result = np.zeros((n, p, n, p))

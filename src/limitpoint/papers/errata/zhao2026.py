@@ -61,7 +61,7 @@ def _appendix_c1_activation_times() -> Demonstration:
         times.append(float(found.t_events[0][0]))
     activation_time = (times[1] - times[0]) / np.log(1e20)
     return Demonstration(
-        measure="distance from the activation time of a·tanh a − (eᵇ−1)² at −∇ = 1",
+        measure="distance from the activation time of a·tanh a − (eᵇ−1)² at negative gradient 1",
         printed=abs(1.0 - activation_time),
         corrected=abs(0.5 - activation_time),
         tolerance=1e-6,
@@ -206,11 +206,11 @@ SEEN = 0.1
     corrected="a_{i,L}/s → F⁻¹(s_i); the two agree at L = 3 only",
 )
 def _theorem_a11_scaling() -> Demonstration:
-    curve_param, inverse, _ = _one_neuron()
+    reached, inverse, _ = _one_neuron()
     return Demonstration(
         measure="error relative to F⁻¹ at depth 4",
-        printed=abs(curve_param / SMALL**2 / inverse - 1),
-        corrected=abs(curve_param / SMALL / inverse - 1),
+        printed=abs(reached / SMALL**2 / inverse - 1),
+        corrected=abs(reached / SMALL / inverse - 1),
         tolerance=1e-6,
     )
 

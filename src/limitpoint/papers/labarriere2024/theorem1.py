@@ -22,7 +22,7 @@ __all__ = ["Theorem1"]
 SAMPLES, FEATURES, DEPTH = 3, 6, 3
 # The limits at scale 0 and infinity are drawn this factor beyond the scales.
 EDGE = 6.0
-# The flow stops at a relative residual of 1e-10 of y, times the condition of the data.
+# The flow stops at a residual of 1e-10 of y, times the condition of the data.
 FLOWED = 1e-8
 
 

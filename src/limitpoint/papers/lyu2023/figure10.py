@@ -83,7 +83,7 @@ class Figure10(Training):
         paths = simulate(
             model, self.learning_rate * self.steps, paths=self.seeds, records=self.records
         )
-        relative_residuals = paths.states @ data.task.X.T - data.task.y
+        residuals = paths.states @ data.task.X.T - data.task.y
         ends = runs["coef"].values
         start = model.start
         cosines = ends @ start / (np.linalg.norm(ends, axis=-1) * np.linalg.norm(start))
@@ -99,7 +99,7 @@ class Figure10(Training):
                 "predicted_loss": ("step", flow.losses),
                 "predicted_diffusion_loss": (
                     ("path", "step"),
-                    np.mean(relative_residuals**2, axis=-1),
+                    np.mean(residuals**2, axis=-1),
                 ),
                 "predicted_diffusion_lost": (("path", "step"), predicted),
             },
@@ -117,12 +117,12 @@ class Figure10(Training):
         norms = np.linalg.norm(states, axis=-1, keepdims=True)
         mirrored, unit = states * norms**-power, states / norms
         kept = projector(model.problem) @ mirrored[0, 0]
-        relative_residual = states @ task.X.T - task.y
+        residual = states @ task.X.T - task.y
         trace = float(np.sum(task.X**2)) - np.sum((unit @ task.X.T) ** 2, axis=-1)
-        neg_grad = relative_residual @ task.X / task.n_samples
-        along = np.sum(neg_grad * unit, axis=-1)
-        full = np.sum(neg_grad**2, axis=-1) - 2 * model.depth * along**2
-        noise = np.mean(relative_residual**2, axis=-1) * trace
+        gradient = residual @ task.X / task.n_samples
+        along = np.sum(gradient * unit, axis=-1)
+        full = np.sum(gradient**2, axis=-1) - 2 * model.depth * along**2
+        noise = np.mean(residual**2, axis=-1) * trace
         moment = noise / (task.n_samples * model.optimiser.batch_size) + full
         rate = 2 * power * model.optimiser.learning_rate * moment * norms[..., 0] ** (3 * power - 2)
         slope = rate * (states @ kept) / (kept @ kept)

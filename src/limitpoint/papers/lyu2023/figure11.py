@@ -162,12 +162,12 @@ class Figure11(Training):
         return figure
 
 
-def _draw(axes: Any, curve_params: Float, one: xr.Dataset, colour: str, label: str) -> None:
+def _draw(axes: Any, places: Float, one: xr.Dataset, colour: str, label: str) -> None:
     """GD solid, SGD dashed, the predicted limit as crosses."""
     prefix = f"{label}: " if label else ""
     gd = one["distance"].sel(optimiser="GD").isel(seed=0).values
     sgd = one["distance"].sel(optimiser="SGD").mean("seed").values
-    axes.plot(curve_params, gd, "-o", color=colour, mfc="white", ms=5, label=f"{prefix}GD")
-    axes.plot(curve_params, sgd, "--s", color=colour, mfc="white", ms=5, label=f"{prefix}SGD")
+    axes.plot(places, gd, "-o", color=colour, mfc="white", ms=5, label=f"{prefix}GD")
+    axes.plot(places, sgd, "--s", color=colour, mfc="white", ms=5, label=f"{prefix}SGD")
     last = "predicted limit of GD" if colour == COLOURS[1] else None
-    axes.plot(curve_params, one["predicted_distance"].values, "k+", zorder=5, label=last)
+    axes.plot(places, one["predicted_distance"].values, "k+", zorder=5, label=last)

@@ -25,7 +25,7 @@ from limitpoint.plot.style import COLOURS, new_figure
 __all__ = ["Figure9"]
 
 # The paper's own words: "after about 1000 iterations".
-DIRECTION_CONVERGED = 1000
+STEADY = 1000
 # The first-order law leaves out what is of second order in the learning rate: a small multiple of
 # the lost share itself.
 SECOND_ORDER = 5.0
@@ -120,7 +120,7 @@ class Figure9(Training):
     def checks(self, data: xr.Dataset) -> list[Check]:
         """With noise p − q is nearer to 0 than p; the lost share; p of GD on the flow."""
         p, q = data["p"].values, data["predicted_q"].values
-        converged = data["step"].values >= DIRECTION_CONVERGED
+        converged = data["step"].values >= STEADY
         whole, half = data["gd_p"].values, data["gd_p_half_step"].values
         flow = data["predicted_p"].values
         off = np.abs(setting.extrapolated(whole, half) - flow)

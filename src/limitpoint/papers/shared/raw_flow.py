@@ -62,8 +62,8 @@ def raw_flow(
 
     def velocity(_: float, state: Float) -> Float:
         coef, derivative = slopes(state[:count].reshape(shape))
-        neg_grad = task.loss_factor * (task.y - task.X @ coef)
-        return np.concatenate([(derivative * (task.X.T @ neg_grad)).ravel(), neg_grad])
+        residual = task.loss_factor * (task.y - task.X @ coef)
+        return np.concatenate([(derivative * (task.X.T @ residual)).ravel(), residual])
 
     moments = np.asarray(times, dtype=np.float64)
     found = solve_ivp(

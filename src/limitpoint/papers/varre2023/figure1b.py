@@ -1,6 +1,6 @@
 """Figure 1b: scalar regression by gradient descent, with and without noise on the labels.
 
-Notation: X orthogonal, `β = Wa`, g the negative gradient in β in a step, η the rate, `s² = ηδ²` of
+Notation: X orthogonal, `β = Wa`, g the negative gradient in β at a step, η the rate, `s² = ηδ²` of
 the noise.
 
 All of descent happens along one line: β stays a multiple of the truth, W moves by a matrix of rank

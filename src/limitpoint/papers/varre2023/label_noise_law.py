@@ -1,7 +1,7 @@
 """What label noise does to the hidden layer in scalar regression on orthogonal data (Figure 1b).
 
-Notation: `β = Wa`, d features, g the negative gradient in β in a step, η the rate, δ the noise, `s²
-= ηδ²`, `C = WᵀW − aaᵀ`, `H = WWᵀ + |a|²I` the curvature.
+Notation: `β = Wa`, d features, g the negative gradient in β at a step, η the rate, δ the noise,
+`s² = ηδ²`, `C = WᵀW − aaᵀ`, `H = WWᵀ + |a|²I` the curvature.
 
 Ours, and right to first order in η. A step adds `ηgaᵀ` to W and `ηWᵀg` to a, and hence
 `η²(|g|²aaᵀ − WᵀggᵀW)` to C. Where β has come to rest about its end, the residual is what the steps

@@ -64,7 +64,7 @@ def aligned_direction(task: Regression, sign: float) -> tuple[Float, float]:
 def few_neurons(task: Regression, count: int, rate: float, steps: int) -> tuple[Float, float]:
     """Singular values of the hidden layer, and the loss, where `count` aligned neurons end.
 
-    One: the sign that is driven more. Two: both signs.
+    One: the sign of steeper descent. Two: both signs.
     """
     found = [(sign, *aligned_direction(task, sign)) for sign in (1.0, -1.0)]
     chosen = sorted(found, key=lambda one: -one[2])[:count]

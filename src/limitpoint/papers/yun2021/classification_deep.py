@@ -65,10 +65,10 @@ class ClassificationDeep(Experiment):
         "A worked example of Theorems 1 and 2 and Corollaries 2 and 3 with three layers: the "
         "samples of `classification_directions`, random starts of scale 0.3. For three layers the "
         "theorems name a set of stationary points. Shown along the flow in normalised time: how "
-        "far the layers are from singular vectors of the data tensor (8), how far −∇ is "
-        "from the stationarity condition (b) of D.1.2, and the distance from the vertex that is "
-        "predicted from the flow at margin 1e4: the coordinates and support vectors that are "
-        "active there, all margins equal."
+        "far the layers are from singular vectors of the data tensor (8), how far the negative "
+        "gradient is from the stationarity condition (b) of D.1.2, and the distance from the "
+        "vertex that is predicted from the flow at margin 1e4: the coordinates and support vectors "
+        "that are active there, all margins equal."
     )
     theorems: ClassVar[tuple[str, ...]] = ("yun2021.theorem1", *SETS)
 

@@ -65,7 +65,7 @@ class GenericDirections(Experiment):
 
     paper: ClassVar[str] = "yun2021"
     figure: ClassVar[str] = "generic_directions"
-    title: ClassVar[str] = "Networks that are diagonalisable, from any direction"
+    title: ClassVar[str] = "Diagonalisable networks, from any direction"
     setup: ClassVar[str] = (
         "A worked example of Theorem 5 and Corollaries 5 to 7 with three layers: an orthogonally "
         "decomposable tensor (S 5×5 and U_l 7×5 random), a diagonal network of 6 features, a "

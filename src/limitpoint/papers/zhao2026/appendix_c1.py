@@ -1,7 +1,4 @@
-"""Appendix C.1.
-
-Algorithm 1 by hand on the data (7), against the mirror coordinates of the exact flow.
-"""
+"""Appendix C.1: Algorithm 1 by hand on the data (7), against mirror coordinates of the flow."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -87,10 +84,7 @@ class AppendixC1(Experiment):
         )
 
     def checks(self, data: xr.Dataset) -> list[Check]:
-        """Times, mirror coordinates and values of the flow.
-
-        Algorithm 1 against the printed fractions.
-        """
+        """Times, ξ and values of the flow; Algorithm 1 against the printed fractions."""
         found = []
         # Activations are read off between records about one unit of time apart, over the unit.
         tolerance = 1.0 / -self.log_scale
@@ -104,32 +98,32 @@ class AppendixC1(Experiment):
                 Check(f"distance of the mirror coordinates at saddle {p + 1}", off, 0.0, tolerance),
                 Check(f"distance of plateau {p + 1}", value, 0.0, 1e-6),
             ]
-        for name, exact in (
-            ("saddle", np.array(PRINTED_SADDLES)),
-            ("mirror", np.array(HALF_COORDINATES)),
+        for name, words, exact in (
+            ("saddle", "saddles", np.array(PRINTED_SADDLES)),
+            ("mirror", "mirror coordinates", np.array(HALF_COORDINATES)),
         ):
             off = float(np.abs(data[f"predicted_{name}"].values - exact).max())
-            found.append(Check(f"Algorithm 1 against the fractions: {name}s", off, 0.0, 1e-12))
+            found.append(Check(f"Algorithm 1 against the fractions: {words}", off, 0.0, 1e-12))
         waits = data["predicted_wait"].values.min(axis=1)
         off = float(np.abs(waits - np.array(HALF_WAITS)).max())
         found.append(Check("Algorithm 1 against the fractions: winning δ", off, 0.0, 1e-12))
         return found
 
     def plot(self, data: xr.Dataset) -> Figure:
-        """ξ along time between their thresholds, and the waiting times at every step."""
+        """ξ along time between its thresholds, and the waiting times at every step."""
         figure = new_figure((10, 4.8))
-        xi, *bars = figure.subplots(1, 4, width_ratios=(3, 1, 1, 1))
+        path_axes, *bars = figure.subplots(1, 4, width_ratios=(3, 1, 1, 1))
         times = np.append(0.0, data["predicted_time"].values)
         for i in range(4):
             line = np.append(0.0, data["predicted_mirror"].values[:, i])
-            xi.plot(times, line, color=COLOURS[i], label=f"$s_{i + 1}$")
-            xi.plot(data["time"].values, data["mirror"].values[:, i], "o", color=COLOURS[i])
+            path_axes.plot(times, line, color=COLOURS[i], label=f"$s_{i + 1}$")
+            path_axes.plot(data["time"].values, data["mirror"].values[:, i], "o", color=COLOURS[i])
         for threshold in (-0.5, 0.5):
-            xi.axhline(threshold, color="0.5", linestyle="--", linewidth=1)
-        xi.plot([], [], "ko", linestyle="", label="flow")
-        xi.plot([], [], color="0.5", linestyle="--", linewidth=1, label="±t = ±½")
-        xi.set(xlabel="time / log(1/scale)", ylabel="mirror coordinate / log(1/scale)")
-        xi.set_title("mirror coordinates: lines Algorithm 1")
+            path_axes.axhline(threshold, color="0.5", linestyle="--", linewidth=1)
+        path_axes.plot([], [], "ko", linestyle="", label="flow")
+        path_axes.plot([], [], color="0.5", linestyle="--", linewidth=1, label="±t = ±½")
+        path_axes.set(xlabel="time / log(1/scale)", ylabel="mirror coordinate / log(1/scale)")
+        path_axes.set_title("mirror coordinates: lines Algorithm 1")
         for p, axes in enumerate(bars):
             waits = data["predicted_wait"].values[p]
             shown = np.flatnonzero(np.isfinite(waits))
@@ -144,7 +138,7 @@ class AppendixC1(Experiment):
             axes.set_xticks(np.arange(1, 5))
             axes.set(title=f"$\\delta$ at $p = {p + 1}$", xlabel="neuron")
             axes.set_xlim(0.4, 4.6)
-        handles, _ = xi.get_legend_handles_labels()
+        handles, _ = path_axes.get_legend_handles_labels()
         handles.append(Patch(color=COLOURS[1], label="shortest δ"))
         handles.append(
             Line2D([], [], marker="D", color="black", linestyle="", markersize=5, label="flow, δ")

@@ -133,7 +133,7 @@ class _Emergence(Experiment):
         off = np.abs(data["plateau"].values - data["predicted_saddle"].values).max(axis=1)
         for stage, distance in enumerate(off, start=1):
             # Inactive coefficients are of order scale³, times constants of the start that grow as
-            # mirror coordinates come near their walls; here those are below 1/scale.
+            # mirror coordinates come near their thresholds; here those are below 1/scale.
             name = f"distance of plateau {stage} from Algorithm 1"
             found.append(Check(name, float(distance), 0.0, self.scale**2))
         end = np.abs(data["coef"].values[-1] - data["predicted_limit"].values).max()

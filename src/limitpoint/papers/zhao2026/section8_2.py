@@ -118,8 +118,7 @@ class Section82(Experiment):
             support = np.flatnonzero(np.abs(coef) > IN_SUPPORT) + 1
             number = float("".join(str(i) for i in support))
             expected = 34.0 if norm == "ℓ1" else 14.0
-            # The flow stops at a relative residual of 1e-10; what is inactive is far
-            # below.
+            # The flow stops at a relative residual of 1e-10; what is inactive is far below.
             for name, other in (
                 ("the printed solution", np.array(values)),
                 ("Corollary 4.6", one["predicted_limit"].values),

@@ -2,7 +2,7 @@
 
 Notation: `f(x) = v₁ᵀM(x)v₂`, compact SVD `M(x) = U₁ diag(s) U₂ᵀ`, `p = U₁ᵀv₁`, `q = U₂ᵀv₂`. Then
 `f = sᵀ(p ⊙ q)`, and training moves p and q as those of the diagonal network on the one sample s:
-`p ± q` grow and decay as `e^{±sν}` with one mirror coordinate ν. What of v_l is orthogonal to U_l
+`p ± q` grow and decay as `e^{±sν}` with one dual ν. What of v_l is orthogonal to U_l
 never moves.
 
 Layers that are matrices come in copies: `f = Σ_b W₁[:, b]ᵀ A W₂[b, :]ᵀ`, which has the singular

@@ -27,18 +27,18 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
     )
     # Asked at scale 1: a map exists at every finite scale or at none.
     mapped = scale.holds and network.mirror_map(init.at_scale(1.0)) is not None
-    xi = Condition(
+    own = Condition(
         "every coefficient has its own mirror coordinate", mapped, None, f"the network is {network}"
     )
     if not (scale.holds and homogeneous.holds and mapped):
-        return (scale, homogeneous, xi) if scale.holds else (scale, homogeneous)
+        return (scale, homogeneous, own) if scale.holds else (scale, homogeneous)
     start = np.abs(network.coef(init.direction))
     moved = start != 0
     detail = f"not zero: {listed(moved)}" if moved.any() else "all are zero"
     zero = Condition(
         "coefficients start at zero", not bool(moved.any()), -float(start.max()), detail
     )
-    return (scale, homogeneous, xi, zero)
+    return (scale, homogeneous, own, zero)
 
 
 def _limit(problem: Problem) -> Limit:

@@ -172,9 +172,9 @@ def _conditions_pattern(problem: Problem) -> Sequence[Condition]:
     return (fits, scale, odd, Condition(name, most <= 1, 1.0 - most, detail))
 
 
-def _neurons(matrix: Float, curve_param: int) -> set[int]:
+def _neurons(matrix: Float, index: int) -> set[int]:
     """The neurons that a layer uses: columns of W₁, W₃, …, rows of W₂, W₄, …"""
-    axis = 0 if curve_param % 2 == 0 else 1
+    axis = 0 if index % 2 == 0 else 1
     return {int(i) for i in np.flatnonzero(np.any(matrix != 0, axis=axis))}
 
 
@@ -219,8 +219,8 @@ COROLLARY_1_1 = register(
         citation=f"{CITATION}, Corollary 1.1, and its analogue for Theorem 2",
         statement=(
             "As the scale of a balanced start vanishes, training ends at the solution of minimum "
-            "ℓ2 norm, X⁺y, unless the start points along −Xᵀy exactly: it is then attracted by the "
-            "saddle at zero."
+            "ℓ2 norm, X⁺y, unless the start points along −Xᵀy exactly: it is then on the stable "
+            "manifold of the saddle at zero."
         ),
         concludes="limit",
         rank=30,

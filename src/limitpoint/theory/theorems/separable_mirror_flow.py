@@ -1,7 +1,4 @@
-"""Every network whose coefficients have their separable mirror flow.
-
-The limit at any finite scale.
-"""
+"""Every network with a separable mirror flow: the limit at any finite scale."""
 
 from collections.abc import Sequence
 
@@ -16,14 +13,14 @@ from limitpoint.theory.theorems.shared_conditions import listed, separable
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
-    xi, mirror = separable(problem)
+    shared, mirror = separable(problem)
     if mirror is None:
-        return xi
+        return shared
     movable = mirror.lower < mirror.upper
     bounded = movable & (np.isfinite(mirror.lower) | np.isfinite(mirror.upper))
     detail = f"bounded: features {listed(bounded)}" if bounded.any() else "none is bounded"
     return (
-        *xi,
+        *shared,
         Condition("no coefficient bounded on one side", not bounded.any(), None, detail),
     )
 

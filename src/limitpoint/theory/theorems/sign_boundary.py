@@ -1,4 +1,4 @@
-"""Sign constraints whose ends the best fits touch: some coefficients vanish in the limit."""
+"""Sign constraints that bind at all best fits: some coefficients vanish in the limit."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,16 +22,16 @@ from limitpoint.theory.theorems.shared_conditions import listed, separable
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
-    xi, mirror = separable(problem)
+    shared, mirror = separable(problem)
     if mirror is None:
-        return xi
+        return shared
     ends = np.stack([mirror.lower, mirror.upper])
     others = (np.isfinite(ends) & (ends != 0)).any(axis=0)
     detail = (
         f"bounded elsewhere: features {listed(others)}" if others.any() else "all bounds are zero"
     )
     return (
-        *xi,
+        *shared,
         Condition("coefficients bounded by zero only", not others.any(), None, detail),
     )
 
@@ -102,10 +102,10 @@ BOUNDARY = register(
         id="limitpoint.boundary",
         citation="limitpoint; extends Labarrière et al. (2024), Theorem 1, to fits on the boundary",
         statement=(
-            "Where coefficients keep their sign and no best fit lies strictly inside their "
-            "sign constraints, the limit is argmin Σ (Q_i(β_i) − β_i Q_i'(β_i(0))) among the best "
-            "fits under the sign constraints (all of which have the same Xβ); coefficients that "
-            "vanish in all of them vanish in the limit, their mirror coordinates running to "
+            "Where coefficients keep their sign and no best fit satisfies these sign "
+            "constraints strictly, the limit is argmin Σ (Q_i(β_i) − β_i Q_i'(β_i(0))) among the "
+            "best fits under them (all of which have the same Xβ); coefficients that vanish in all "
+            "of these fits vanish in the limit, their mirror coordinates running to "
             "infinity. Proof: for any such fit b, the Bregman distance D(b, β(t)) falls, since its "
             "derivative is ⟨∇loss(β), b − β⟩ ≤ 0, and for two of them the difference of the two "
             "distances is constant; Q is continuous up to 0, so D(β(∞), β(t)) → 0."

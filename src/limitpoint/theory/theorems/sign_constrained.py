@@ -1,7 +1,7 @@
 """Coefficients that cannot cross a bound: layers that tie, even powers, bounded features.
 
 Our extension of labarriere's Theorem 1, in two steps: a best fit strictly inside all bounds, and
-sign constraints that the best fits touch.
+sign constraints that bind at all best fits.
 """
 
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ from limitpoint.theory.theorems.shared_conditions import separable
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
-    xi, mirror = separable(problem)
+    shared, mirror = separable(problem)
     if mirror is None:
-        return xi
+        return shared
     margin = interior_margin(problem.regression, mirror)
     bounded = np.isfinite(mirror.lower) | np.isfinite(mirror.upper)
     count = int(np.sum(bounded & (mirror.lower < mirror.upper)))
     return (
-        *xi,
+        *shared,
         Condition(
             "a best fit strictly inside all sign constraints exists",
             margin > AT_BOUND,

@@ -1,8 +1,8 @@
 """The saddle at zero: which balanced starts never leave it (lyu's Proposition 2, corrected).
 
 In the time `dτ = Ξ dt` training passes through z = 0 without noticing; but there dt/dτ is
-infinite, so that it never gets there. The starts that are attracted form one curve, the trajectory
-that ends at 0, which lies in the row space of X and leaves 0 in the direction of `−Xᵀy`.
+infinite, so that it never gets there. The starts from which it goes there form one curve, the
+trajectory that ends at 0, which lies in the row space of X and leaves 0 in the direction of `−Xᵀy`.
 """
 
 import numpy as np
@@ -44,16 +44,16 @@ def distance_from_manifold(
         return 1.0  # zero fits the data: no saddle there
     outside = float(np.linalg.norm(found.kept))
     outside = outside if outside > ROUNDING else 0.0
-    neg_grad = data.singular_values**2
-    if log_size < STRAIGHT or len(neg_grad) == 1:
-        end: Float = -neg_grad * data.target / float(np.linalg.norm(neg_grad * data.target))
+    rates = data.singular_values**2
+    if log_size < STRAIGHT or len(rates) == 1:
+        end: Float = -rates * data.target / float(np.linalg.norm(rates * data.target))
     else:
         size = float(np.exp(log_size))
-        end = _back_from_zero(data.target, neg_grad, degree, size) / size
+        end = _back_from_zero(data.target, rates, degree, size) / size
     return float(np.hypot(outside, np.linalg.norm(data.rows @ unit - end)))
 
 
-def _back_from_zero(target: Float, neg_grad: Float, degree: int, size: float) -> Float:
+def _back_from_zero(target: Float, rates: Float, degree: int, size: float) -> Float:
     """The point at this distance from 0 on the curve, in coordinates of the row space.
 
     Backwards in time `dη/dτ = −Σ²(Σ⁻¹Uᵀy − ‖η‖^{D−1}η)`, here by length of arc.
@@ -61,7 +61,7 @@ def _back_from_zero(target: Float, neg_grad: Float, degree: int, size: float) ->
 
     def direction(_: float, state: Float) -> Float:
         radius = float(np.linalg.norm(state))
-        velocity = neg_grad * (radius ** (degree - 1) * state - target)
+        velocity = rates * (radius ** (degree - 1) * state - target)
         unit: Float = velocity / float(np.linalg.norm(velocity))
         return unit
 

@@ -42,7 +42,7 @@ class OrthonormalRows:
 
 
 def orthonormal_rows(X: Float, y: Float) -> OrthonormalRows:
-    """By a thin SVD, cut at the usual numerical rank (largest side × eps × σ₁)."""
+    """Orthonormal rows by a thin SVD, cut at the usual numerical rank (largest side × eps × σ₁)."""
     left, singular_values, rows = np.linalg.svd(X, full_matrices=False)
     cut = max(X.shape) * np.finfo(np.float64).eps * singular_values[0]
     rank = int((singular_values > cut).sum())

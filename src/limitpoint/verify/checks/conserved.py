@@ -67,7 +67,7 @@ def _perturbation(network: Network, layers: tuple[Float, ...], error: float) -> 
     for index, layer in enumerate(layers):
         ways = []
         for factor in (1.0 - error, 1.0 + error):
-            perturbation = [*layers[:index], factor * layer, *layers[index + 1 :]]
-            ways.append(np.abs(network.invariants(perturbation) - values))
+            perturbed = [*layers[:index], factor * layer, *layers[index + 1 :]]
+            ways.append(np.abs(network.invariants(perturbed) - values))
         total += np.maximum(*ways)
     return total

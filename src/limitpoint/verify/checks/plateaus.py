@@ -11,7 +11,7 @@ run as far as the path says (times). How exactly follows from the scale:
   late the mirror coordinates of the others run at the old negative gradient instead of the new one;
   that is what they are off by from then on, and by which they activate too late in turn.
 
-Mirror coordinates are as long as activation times, which may differ by many orders of magnitude
+Mirror coordinates are as large as activation times, which may differ by many orders of magnitude
 where the start is spread. So the errors of an integration are relative to the mirror coordinates
 and duals themselves.
 """
@@ -156,19 +156,17 @@ class _Expectation:
         numbers = range(1, path.n_saddles + 1)
         with np.errstate(all="ignore"):  # k may be unknown where the path goes
             slopes = [mirror.slopes_of(coef) for coef in path.coefs]
-            # How far from its activation time a coefficient that is active stops its mirror
-            # coordinate.
+            # How far from its activation time the mirror coordinate of an active coefficient stops.
             short = [
                 np.abs(mirror.mirror_coords(path.coefs[p]) - self._ideal(p)) for p in (0, *numbers)
             ]
         self._slopes = [np.where(path.coefs[p] != 0, slopes[p], 0.0) for p in (0, *numbers)]
         self._short = [np.nan_to_num(one, nan=np.inf, posinf=np.inf) for one in short]
         self._rates = [np.inf] + [self._slowest_rate(task.loss_factor, p) for p in numbers]
-        # By how much each saddle is late, and by how much each mirror coordinate is off from then
-        # on.
-        self._lags, self._off = [0.0], [np.zeros(task.n_features)]
+        # By how much each saddle is late, and by how much each ξ is off from then on.
+        self._delays, self._off = [0.0], [np.zeros(task.n_features)]
         for p in numbers:
-            self._lags.append(self._lag(p))
+            self._delays.append(self._delay(p))
             self._off.append(self._mirror_off(p))
 
     def resolved(self, p: int) -> bool:
@@ -215,10 +213,10 @@ class _Expectation:
     def value_error(self, p: int) -> float:
         """What inactive coefficients and the approach leave open of the value, relative."""
         half = (self._path.path_times[p + 1] - self._path.path_times[p]) / 2 * self._path.time_unit
-        lag = SAFETY * self._lags[p]
+        delay = SAFETY * self._delays[p]
         saddle = self._path.coefs[p]
         size = float(np.linalg.norm(saddle))
-        if size == 0 or not np.isfinite(lag):
+        if size == 0 or not np.isfinite(delay):
             return np.inf
         late = SAFETY * self._off[p]
         xi = self.mirror_coords(p) * self._unit
@@ -227,7 +225,7 @@ class _Expectation:
                 np.abs(self._mirror.coefs(xi + late)), np.abs(self._mirror.coefs(xi - late))
             )
             grown = np.minimum(grown, size / RESOLVED)  # far from resolved, and far from overflow
-            approach = float(np.exp(-self._rates[p] * max(half - lag, 0.0)))
+            approach = float(np.exp(-self._rates[p] * max(half - delay, 0.0)))
         active = saddle != 0
         # The active coefficients fit what the inactive ones leave: a regression of the one on the
         # other. In the metric of the flow, 1/slope, the approach is monotone.
@@ -246,13 +244,13 @@ class _Expectation:
         xi: Float = self._path.mirrors[p] * self._unit
         return xi
 
-    def _lag(self, p: int) -> float:
+    def _delay(self, p: int) -> float:
         """How much later, or earlier, than predicted the p-th saddle is reached.
 
         A coefficient that enters has its mirror coordinate off by what earlier delays did to it,
         and needs that of half its value rather than its activation time. Next to a pole it grows as
         the power `−L/(L−2)` of the distance g that its mirror coordinate has left, so that what it
-        driven before is `g(L−2)/2` more.
+        does before adds `g(L−2)/2`.
         """
         entered, left = list(self._path.entered[p - 1]), list(self._path.left[p - 1])
         value = np.zeros_like(self._path.coefs[p])
@@ -269,13 +267,12 @@ class _Expectation:
                     [-np.log(ARRIVED) / self._rates[p]],
                 ]
             )
-            # A coefficient that re-enters without any negative gradient tells nothing: never
-            # resolved.
+            # A coefficient that re-enters where its gradient is zero tells nothing: never resolved.
             moves = np.nan_to_num(times, nan=np.inf, posinf=np.inf)
             return float(moves[: len(entered)].max(initial=0.0) + moves[len(entered) :].sum())
 
     def _fading(self, p: int) -> Float:
-        """How far ξ of coefficients that leave run ahead, until they count no more.
+        """How far the ξ of coefficients that leave run ahead, until these count no more.
 
         What is left of one, β, adds up to `factor ‖x‖² β` to its own negative gradient, which is
         less than the gradient that it has in the end when it has come down to the ratio of the two.
@@ -289,13 +286,13 @@ class _Expectation:
         return run
 
     def _mirror_off(self, p: int) -> Float:
-        """By how much ξ are off at the p-th saddle, where they are not at their ends."""
-        if not np.isfinite(self._lags[p]):
+        """By how much the ξ are off at the p-th saddle, where they are not at their ends."""
+        if not np.isfinite(self._delays[p]):
             return np.full(len(self._slopes[p]), np.inf)
         with np.errstate(over="ignore"):
             moved = (
                 self._off[p - 1]
-                + np.abs(self._neg_grads[p] - self._neg_grads[p - 1]) * self._lags[p]
+                + np.abs(self._neg_grads[p] - self._neg_grads[p - 1]) * self._delays[p]
             )
         # The mirror coordinate of what is active stands still where its value is that of the
         # saddle.
@@ -318,8 +315,8 @@ class _Rounding:
     """Errors of the integration.
 
     Those of a step are relative: of the duals to themselves, of growth to the growth so far, in
-    logarithms. A relative error of the growth is one of the mirror coordinate of a coefficient that
-    is inactive. What is active is drawn back to the saddle, so that only the errors of the last
+    logarithms. A relative error of the growth is one of the mirror coordinate of an inactive
+    coefficient. What is active is drawn back to the saddle, so that only the errors of the last
     step are left of its value: in sample space those of its mirror coordinate, which the slope of
     the map turns into errors of the coefficient; in parameter space those of the growth, which are
     relative already.

@@ -1,4 +1,4 @@
-"""Flows of networks that reduce to diagonal ones, where rounding takes them out of it.
+"""Flows of networks that reduce to diagonal ones, where rounding breaks the reduction.
 
 Commuting matrices do not stay so for ever in float64: what rounding adds outside their common
 eigenbasis grows while an eigenvalue waits to grow, and takes over in the end. The network that is

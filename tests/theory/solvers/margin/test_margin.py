@@ -224,7 +224,7 @@ class TestCertificate:
     def test_every_condition_can_fail(self):
         assert max(self.certificate([0.0, 0.5], [0.5, 0.0]).values()) == 0.0
         assert self.certificate([0.0, 0.4], [0.5, 0.0])["margins"] == pytest.approx(0.2 / 1.8)
-        # The second sample dual images with 0.3 at the second feature, the first with 1.
+        # The second sample has a dual image of 0.3 at the second feature, the first with 1.
         off = self.certificate([0.0, 0.5], [0.5, -0.1])
         assert off["multipliers"] == pytest.approx(0.3 / 1.3)
         # With a multiplier, its margin of 1.5 is one that is missed.

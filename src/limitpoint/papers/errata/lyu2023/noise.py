@@ -112,7 +112,7 @@ def rate_in_the_update() -> Demonstration:
     first, u, v = point.layers[:3]
     steps = [_one_step(point, j)[1] - u for j in range(point.task.n_samples)]
     others = float(point.network.outer(point.layers)) / float(u @ v)  # ρ_kρ_{−k}
-    printed = -2 / point.task.n_samples * float(first @ point.neg_grad) * others * v
+    printed = -2 / point.task.n_samples * float(first @ point.gradient) * others * v
     true = np.mean(steps, axis=0)
     return Demonstration(
         "relative error of the mean step of u₁ at learning rate 1e-3",

@@ -47,8 +47,8 @@ class Point:
         return np.asarray(self.task.X @ self.theta - self.task.y)
 
     @property
-    def neg_grad(self) -> Float:
-        """The negative gradient Xᵀr in the coefficients."""
+    def gradient(self) -> Float:
+        """`Xᵀr`: with the paper's sign of r the gradient in θ, over 2/n."""
         return np.asarray(self.task.X.T @ self.residual)
 
     @property
@@ -79,10 +79,8 @@ class Point:
             return np.asarray(jax.jit(jax.jacfwd(jax.jacfwd(moved)))(0.0))
 
     def _loss(self, layers: Any) -> Any:
-        relative_residual = jnp.asarray(self.task.X) @ self.network.coef(layers) - jnp.asarray(
-            self.task.y
-        )
-        return jnp.mean(relative_residual**2)
+        residual = jnp.asarray(self.task.X) @ self.network.coef(layers) - jnp.asarray(self.task.y)
+        return jnp.mean(residual**2)
 
 
 def rank_one_point(depth: int = 3, norm: float = 3.0) -> Point:

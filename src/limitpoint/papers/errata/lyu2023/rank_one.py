@@ -80,7 +80,7 @@ def time_warp() -> Demonstration:
     """∇²V times the velocity of θ under gradient flow of the layers."""
     point = rank_one_point()
     true = _hessian(point.theta) @ point.velocity()
-    printed = -2 / point.task.n_samples * point.neg_grad
+    printed = -2 / point.task.n_samples * point.gradient
     return Demonstration(
         "relative error of d/dt ∇V along gradient flow of the layers, ‖θ‖ = 3",
         error(printed, true),

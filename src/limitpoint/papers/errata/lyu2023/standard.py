@@ -29,7 +29,7 @@ def _bracket(point: Point) -> Float:
 def velocity_of_theta() -> Demonstration:
     """The flow of a balanced dense network."""
     point = standard_point()
-    printed = -(point.norm ** (2 * (DEPTH - 1) / DEPTH)) * _bracket(point) @ point.neg_grad
+    printed = -(point.norm ** (2 * (DEPTH - 1) / DEPTH)) * _bracket(point) @ point.gradient
     true = point.velocity()
     return Demonstration(
         "relative error of θ̇ under gradient flow of the layers, n = 4",
@@ -49,7 +49,7 @@ def required_hessian() -> Demonstration:
     """What (61), `∂²V_std θ̇ = −(2/n)Xᵀr`, requires; the stray factor dθ/dt left aside."""
     point = standard_point()
     shape = np.eye(len(point.theta)) - (DEPTH - 1) / DEPTH * point.along
-    true = -2 / point.task.n_samples * point.neg_grad
+    true = -2 / point.task.n_samples * point.gradient
     power, moved = 2 * (DEPTH - 1) / DEPTH, shape @ point.velocity()
     return Demonstration(
         "relative error of ∂²V_std·θ̇ against −(2/n)Xᵀr, ‖θ‖ = 2",
@@ -98,8 +98,8 @@ def multipliers() -> Demonstration:
     def slope(_: float, state: Float) -> Float:
         theta = state[:d]
         norm = np.linalg.norm(theta)
-        neg_grad = X.T @ (X @ theta - y)
-        turned = neg_grad + (DEPTH - 1) * theta * (theta @ neg_grad) / norm**2
+        gradient = X.T @ (X @ theta - y)
+        turned = gradient + (DEPTH - 1) * theta * (theta @ gradient) / norm**2
         residual = X @ theta - y
         moved = -2 / n * norm ** (2 * power) * turned
         return np.concatenate([moved, residual, -2 / n * norm**power * residual])
@@ -119,7 +119,7 @@ def multipliers() -> Demonstration:
 
 def _decrease(point: Point) -> float:
     """dL/dt under gradient flow of the layers."""
-    return float(2 / point.task.n_samples * point.neg_grad @ point.velocity())
+    return float(2 / point.task.n_samples * point.gradient @ point.velocity())
 
 
 @register(
@@ -132,7 +132,7 @@ def decrease_of_the_loss() -> Demonstration:
     """The power of ‖θ‖ has the sign of (55), and 2/n enters twice."""
     point = standard_point()
     n, power = point.task.n_samples, 2 * (DEPTH - 1) / DEPTH
-    form = float(point.neg_grad @ _bracket(point) @ point.neg_grad)
+    form = float(point.gradient @ _bracket(point) @ point.gradient)
     true = _decrease(point)
     return Demonstration(
         "relative error of dL/dt under gradient flow of the layers, ‖θ‖ = 2",
@@ -152,7 +152,7 @@ def square_in_the_decrease() -> Demonstration:
     """The form in the brackets, with the right factor before it."""
     point = standard_point()
     factor = -4 / point.task.n_samples**2 * point.norm ** (2 * (DEPTH - 1) / DEPTH)
-    whole, part = float(point.neg_grad @ point.neg_grad), float(point.theta @ point.neg_grad) ** 2
+    whole, part = float(point.gradient @ point.gradient), float(point.theta @ point.gradient) ** 2
     true = _decrease(point)
     return Demonstration(
         "relative error of dL/dt under gradient flow of the layers, ‖θ‖ = 2",

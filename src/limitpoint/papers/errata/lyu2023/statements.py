@@ -25,8 +25,8 @@ def ends_at_the_saddle() -> Demonstration:
 
     def slope(_: float, state: Float) -> Float:
         first, u, v = state[:2], state[2], state[3]
-        neg_grad = 2 * (1.0 - u * v * first[0])
-        return np.array([neg_grad * u * v, 0.0, neg_grad * first[0] * v, neg_grad * first[0] * u])
+        residual = 2 * (1.0 - u * v * first[0])
+        return np.array([residual * u * v, 0.0, residual * first[0] * v, residual * first[0] * u])
 
     start = np.array([-0.7, 0.0, 0.7, 0.7])
     end = solve_ivp(slope, (0.0, LATE), start, "LSODA", rtol=1e-12, atol=1e-16).y[:, -1]

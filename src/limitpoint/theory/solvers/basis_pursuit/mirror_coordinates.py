@@ -100,7 +100,7 @@ class MirrorCoordinates:
     ) -> tuple[float, int]:
         """The time to the next arrival at a threshold, and who arrives.
 
-        Slopes that are ``rounding`` are zero; ``keep`` are columns to be watched in any case.
+        Slopes within ``rounding`` count as zero; ``keep`` are columns to be watched in any case.
         """
         if self._indices is None and self._wide_steps == 0:
             self._watch_nearest(keep)
@@ -151,7 +151,7 @@ class MirrorCoordinates:
         return arrived
 
     def stands_at(self, j: int, down: float, up: float) -> tuple[bool, bool]:
-        """Whether ξ of column j, which is watched, is at (or beyond) each of two thresholds."""
+        """Whether s of column j, which is watched, is at (or beyond) each of two thresholds."""
         s, tie = self.of(j), float(self._tie[j])
         return s <= down + _near(down, tie), s >= up - _near(up, tie)
 
@@ -188,7 +188,7 @@ class MirrorCoordinates:
         return np.abs(self._u) <= (units if self._indices is None else units[self._indices]) * size
 
     def _rounding_moves(self, delta: float) -> bool:
-        """Whether slopes that are rounding errors could carry a ξ across a tie in a time δ."""
+        """Whether slopes that are rounding errors could carry s across a tie in a time δ."""
         units, size = self._rounding
         if self._sharpness is None or self._sharpness[0] is not units:
             sharpest = float(np.divide(units, self._nearest, where=units > 0, out=0 * units).max())
@@ -248,7 +248,7 @@ class MirrorCoordinates:
 
 
 class _Thresholds:
-    """ξ and thresholds of some columns, with the limits that count as having arrived."""
+    """s and the thresholds of some columns, with the limits that count as having arrived."""
 
     def __init__(self, s: Float, down: Float, up: Float, tie: Float) -> None:
         self.s, self.down, self.up = s, down, up

@@ -1,7 +1,7 @@
 """The separable penalty whose minimiser the saddle path reaches.
 
-``R(k) = Σ t⁺ᵢ kᵢ⁺ + t⁻ᵢ kᵢ⁻``, restricted to ``lowerᵢ ≤ kᵢ ≤ upperᵢ``, with growth times t ≥ 0
-(zhao, equation (3); the bounds are an addition, for networks whose coefficients are bounded).
+``R(k) = Σ t⁺ᵢ kᵢ⁺ + t⁻ᵢ kᵢ⁻``, restricted to ``lowerᵢ ≤ kᵢ ≤ upperᵢ``, with activation times
+t ≥ 0 (zhao, equation (3); the bounds are an addition, for networks whose coefficients are bounded).
 ``t⁺ᵢ = ∞`` says that kᵢ never becomes positive, which is the bound ``upperᵢ = 0``.
 """
 

@@ -125,7 +125,7 @@ class SaddlePath(Result):
         return last
 
     def waiting_times(self, number: int) -> Float:
-        """δ of every coefficient at saddle ``number``: how long until its xi is at a threshold.
+        """δ of every coefficient at saddle ``number``: how long until its s is at a threshold.
 
         ``(t⁺ − s)/u`` for u > 0 and ``(t⁻ + s)/|u|`` for u < 0 (zhao, lines 8 and 9); infinite
         for a coefficient that moves already, stands still, or may not move. The smallest is the

@@ -47,7 +47,7 @@ class SaddleRecord:
         self.entered.append(walk.entered)
         self.left.append(walk.left)
 
-    def limit_direction(self, dual: Float) -> None:
+    def refine_dual(self, dual: Float) -> None:
         """Replace the last dual by a more accurate one."""
         self.duals[-1] = dual
 

@@ -83,9 +83,9 @@ def saddle_path(
     columns do not matter: a column times c with its activation times times c is the same path.
     Units of rows weigh the loss, so the path depends on them (its end does not, where y is fitted):
     rows in tiny units are fitted after the others, at very long times. Cost per saddle: at most one
-    ``Xᵀr`` (m·n; less for a dense X, see the module `mirror coordinates`) and a few products with
-    the m ×
-    |support| factor; a fresh factor where the rows of X differ in size by orders of magnitude.
+    ``Xᵀr`` (m·n; less for a dense X, see the module `mirror_coordinates`) and a few products with
+    the m × |support| factor; a fresh factor where the rows of X differ in size by orders of
+    magnitude.
 
     References
     ----------
@@ -134,8 +134,8 @@ def _fit_exactly(
         return replace(path, status=Status.RANK_HIDDEN) if hidden else path
     if path.status is Status.CONVERGED:
         return path
-    # Only the part of y in the range of X moves any. Where rows in other units hide what a row asks
-    # for, the path is followed to that part itself.
+    # Only the part of y in the range of X moves coefficients. Where rows in other units hide what
+    # a row asks for, the path is followed to that part itself.
     fit, _ = data.best_fit(target)
     sizes = np.abs(design.data) @ np.abs(path.coef) + np.abs(fit)
     near = bool((np.abs(design.data @ path.coef - fit) <= OFF_THE_FIT * sizes).all())
@@ -160,8 +160,8 @@ def _path(
     walk = SaddleWalk(*even)
     record = SaddleRecord(walk, units)
     status = _follow(walk, record, bound, stop)
-    walk.limit_direction()
-    record.limit_direction(walk.nu)
+    walk.refine_dual()
+    record.refine_dual(walk.nu)
     found = examine(*even[:2], walk.k, walk.nu, even[2])
     return _result(record, (design, target, penalty), status, found)
 

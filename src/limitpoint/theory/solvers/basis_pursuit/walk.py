@@ -1,7 +1,7 @@
 """Algorithm 1: from saddle to saddle, exactly, to the limit of vanishing initialisation.
 
 Notation (zhao, section 4): k coefficients, ``r = y − Xk``, ``u = Xᵀr``, ``ν = ∫ r dt`` and
-``s = Xᵀν`` the mirror coordinates. A zero coefficient sleeps while ``−t⁻ < s < t⁺``; at a
+``s = Xᵀν`` the mirror coordinates. A zero coefficient is inactive while ``−t⁻ < s < t⁺``; at a
 *threshold* (s = t⁺ or s = −t⁻) it activates. Between two activations k rests at a saddle and s
 moves along u, so the next time is a minimum over the distances to the thresholds divided by the
 speeds u.
@@ -9,7 +9,7 @@ speeds u.
 The state of a coefficient is the pair of thresholds around its mirror coordinate:
 
 =============  ===================  =========================================
-coefficient    thresholds                at a threshold it may move in
+coefficient    thresholds           at a threshold it may move in
 =============  ===================  =========================================
 zero           (−t⁻, t⁺)            [0, upper] at t⁺, [lower, 0] at −t⁻
 at ``upper``   (t⁺, ∞)              [0, upper]
@@ -78,9 +78,8 @@ class SaddleWalk:
         self._design, self._penalty = design, penalty
         self._active = ActiveSet(design, y)
         self._rest_thresholds = penalty.thresholds()
-        self._threshold = np.zeros(
-            n_features
-        )  # where the mirror coordinate of a moving coefficient stands
+        # Where the mirror coordinate of a moving coefficient stands.
+        self._threshold = np.zeros(n_features)
         tie = TIE_TOL * _mirror_scale(penalty, design)
         self._mirror = MirrorCoordinates(design, *self._rest_thresholds, tie)
         self._blocked: list[int] = []
@@ -166,7 +165,7 @@ class SaddleWalk:
                 self._set_thresholds(j)
         self._blocked.clear()
 
-    def limit_direction(self) -> None:
+    def refine_dual(self) -> None:
         """Remove from the last dual the rounding errors that float64 can do without.
 
         ν is put so that the mirror coordinates of the moving coefficients stand exactly at their
@@ -265,7 +264,7 @@ class SaddleWalk:
 
 
 def _mirror_scale(penalty: WeightedL1, design: Design) -> Float:
-    """The size of a ξ: its larger activation time, or, if it has none, that of the others.
+    """The size of s: its larger activation time, or, if it has none, that of the others.
 
     A free coefficient borrows the largest t/‖x‖ of the rest, which is in units of ν.
     """

@@ -57,7 +57,7 @@ def _free(rows: Float, metric: Float) -> Float:
 def _least_shares(problem: MarginProblem, solution: MarginSolution, face: Face) -> MarginSolution:
     """The optimal multipliers with the smallest largest share of an inactive group."""
     samples = face.forced | face.tight
-    # In units in which a multiplier of 1 alone makes some dual image as large as it may be.
+    # In units in which a multiplier of 1 alone makes some group's dual image as large as can be.
     units = (problem.row_norms / problem.weights).max(axis=1)[samples]
     rows = problem.rows[samples] / units[:, None]
     used = face.used[problem.group_of]

@@ -28,7 +28,7 @@ class MarginSolution:
     """Coordinates ρ, multipliers μ of the samples, and the steps taken to polish them.
 
     The multipliers are `multipliers + corrections`, an unevaluated sum: where groups are in
-    different units, large multipliers may cancel in the dual image on a group to what one float64
+    different units, large multipliers may cancel in the dual image of a group to what one float64
     for each does not hold.
     """
 

@@ -100,16 +100,16 @@ def _least_distance(problem: MarginProblem) -> tuple[Float, Float]:
     system = np.vstack([problem.rows.T, problem.floors])
     goal = np.append(np.zeros(n), 1.0)
     try:
-        dual_images, _ = nnls(system, goal, maxiter=30 * (m + n))
+        unscaled, _ = nnls(system, goal, maxiter=30 * (m + n))
     except RuntimeError:  # pragma: no cover - the bound on its iterations
         return np.zeros(n), np.zeros(m)
-    residual = goal - system @ dual_images
+    residual = goal - system @ unscaled
     if residual[-1] <= 0:  # pragma: no cover - data that are not separable
         return np.zeros(n), np.zeros(m)
-    coordinates = problem.rows.T @ dual_images / residual[-1]
+    coordinates = problem.rows.T @ unscaled / residual[-1]
     # These are the multipliers of ½‖ρ‖²; those of w‖ρ‖ differ by a factor.
     factor = float(problem.weights[0]) / float(np.linalg.norm(coordinates))
-    return coordinates, factor * dual_images / residual[-1]
+    return coordinates, factor * unscaled / residual[-1]
 
 
 def _cones(problem: MarginProblem, goals: dict[str, float]) -> tuple[Float, Float]:

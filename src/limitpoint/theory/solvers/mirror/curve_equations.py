@@ -4,9 +4,8 @@ The unknowns are the curve parameters σ of the coefficients and the sample-spac
 
     rows β(σ) = target,        ξ(σ) = rowsᵀν.
 
-With `D = β'/ξ'`, `r` the primal residual, that of the first equation, and `l` the dual residual,
-that of the second (the lag of the mirror coordinates behind the dual), a step of Newton's method
-solves
+With `D = β'/ξ'`, the primal residual `r = target − rows β` and the dual residual `l = rowsᵀν − ξ`,
+a step of Newton's method solves
 
     (rows D rowsᵀ) dν = r − rows D l,    dσ = (rowsᵀdν + l)/ξ'.
 """
@@ -32,8 +31,7 @@ ROUNDING_UNITS = 8.0
 GOOD_TANGENT = 0.5
 # Equations count as nearly linear if they depart by no more than this part of their change.
 NEARLY_LINEAR = 0.5
-# A residual of rounding size moves no mirror coordinate by more than this part of how far
-# the mirror coordinates run.
+# A residual of rounding size moves no mirror coordinate by more than this part of how far they run.
 MOVED_BY_ROUNDING = 0.1
 # A coefficient that vanishes is not felt if all that its step would change is below this part.
 UNFELT = 1e-6
@@ -130,8 +128,7 @@ class Point:
             self.slopes = self.coef_rates / at.mirror_rates
             primal_norm = norm(primal_residual)
             self.residual = primal_norm / problem.distance if problem.distance > 0 else 0.0
-            # Residuals of rounding errors would only stir the duals that nothing visible
-            # fixes.
+            # Residuals of rounding size would only stir the duals that nothing visible fixes.
             self.rounding = ROUNDING_UNITS * EPS * self._size()
             self.primal_residual = (
                 np.zeros_like(primal_residual) if primal_norm <= self.rounding else primal_residual
@@ -165,10 +162,7 @@ class Point:
         )
 
     def graded(self) -> "Point":
-        """The same point, its dual in coordinates that suit its mirror coordinates.
-
-        Itself if it overflows.
-        """
+        """The same point with its dual in graded coordinates; itself if that overflows."""
         sizes = np.maximum(np.abs(self.at.mirror), np.abs(self.mirror))
         sizes = np.maximum(sizes, self.problem.mirror.smallest_mirror(self.at))
         if not (np.isfinite(sizes).all() and (sizes > 0.0).all()):
@@ -251,8 +245,8 @@ class Point:
     def solve_stably(self, right: Float, dual_residual: Float) -> tuple[Float, Float]:
         """`dν` and `dβ = D (rowsᵀdν + l)`.
 
-        A dual that moves the residual by less than rounding when the mirror coordinates
-        run their full range is fixed by nothing; so much is added to D in every direction.
+        A dual that moves the residual by less than rounding when the mirror coordinates run their
+        full range is fixed by nothing; so much is added to D in every direction.
         """
         shift = self.rounding / (MOVED_BY_ROUNDING * self._farthest())
         turned = self.coordinates.turned(right)
@@ -266,10 +260,7 @@ class Point:
         return float(max(np.abs(self.at.mirror).max(), self.at.mirror_rates.max())) or np.nan
 
     def _size(self) -> float:
-        """Of the numbers whose rounding the residual carries.
-
-        Of coefficients or their curve parameters.
-        """
+        """The size of what rounds the residual: coefficients, or their curve parameters."""
         sizes = np.abs(self.coefs)
         if self._given is None:
             sizes += self.coef_rates * (self.problem.offsets + np.abs(self.curve_params))

@@ -32,7 +32,7 @@ from limitpoint.theory.solvers.mirror.polishing import error_of, polished
 
 __all__ = ["CurveSolution", "solve_on_curves"]
 
-# On the way to the data a point is good enough to go on from when its residual, relative,
+# On the way to the data a point is good enough to go on from when its relative residual
 # and the next step are below this: Newton's method then doubles its digits.
 ON_THE_WAY = 1e-3
 # A curve parameter is a logarithm of parameters, and L times it one of the coefficient: a step of
@@ -50,9 +50,9 @@ FIRST_TRIALS = 8
 FIRST_STRIDE = 1.0
 STRIDE_GROWTH = 3.0
 SHORTEST_STRIDE = 1e-6
-# A point extrapolated from other scales is worth correcting if its primal and dual residuals
-# of its mirror coordinates are below this: a dual that nothing fixes may be anywhere at each scale,
-# and beyond the poles once extrapolated.
+# A point extrapolated from other scales is worth correcting if its primal and dual residuals are
+# below this: a dual that nothing fixes may be anywhere at each scale, and beyond the poles once
+# extrapolated.
 GOOD_GUESS = 0.1
 # The last step from a larger start is tried once what is left of it is below this part of the data.
 SHRUNK = 0.3
@@ -68,10 +68,10 @@ STEPS_IF_GRADED = 120
 STEPS_IN_TURN = 400
 # In all on one way.
 MAX_STEPS = 2000
-# A method that has brought the residual below that of the start of training (1, relative)
-# but has not converged suffers from the Hessian's rounding rather than from a bad guess: then the
-# stable solve takes over. At once if below the second value the residual has not halved in
-# so many steps, or if it has grown from there to beyond the first.
+# A method that has brought the residual below that of the start of training (1, relative) but has
+# not converged suffers from the Hessian's rounding rather than from a bad guess: then the stable
+# solve takes over. At once if below the second value the residual has not halved in so many steps,
+# or if it has grown from there to beyond the first.
 NEAR = 1.0
 VERY_NEAR = 1e-2
 SLOW_STEPS = 3
@@ -79,7 +79,7 @@ SLOW_STEPS = 3
 
 @dataclass(frozen=True, eq=False)
 class CurveSolution:
-    """Curve parameters and dual, in the reduced sample space and the map's unit.
+    """Curve parameters and dual, in the reduced sample space and the map's unit of ξ.
 
     The coefficients are those of the curve parameters, plus what the rounding of curve parameters
     takes from them: from a start of size s^L, curve parameters hold coefficients to eps·s^L,

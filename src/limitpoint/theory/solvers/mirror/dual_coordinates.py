@@ -26,7 +26,7 @@ __all__ = ["DualCoordinates"]
 
 @dataclass(frozen=True, eq=False)
 class DualCoordinates:
-    """Rows whose combinations ξ are, and how they come from the orthonormal ones.
+    """Rows of which ξ is a combination, and how they come from the orthonormal ones.
 
     Attributes
     ----------

@@ -36,10 +36,9 @@ RESIDUAL_TOLERANCE = 1e-14
 # A mirror coordinate x_iᵀν is rounded by EPS·|x_i|ᵀ|ν|, which moves its coefficient by slope times
 # that; the matrix products add a few more units.
 ROUNDING_UNITS = 8.0
-# Continuation steps need only to stay in the region of quadratic convergence. Their relative
-# residual is relative to the target alone: from starts of very different sizes the largest
-# coefficients may exceed the data by orders of magnitude, and a residual relative to them
-# would say nothing.
+# Continuation steps need only to stay in the region of quadratic convergence. Their residual is
+# relative to the target alone: from starts of very different sizes the largest coefficients may
+# exceed the data by orders of magnitude, and a residual relative to them would say nothing.
 CONTINUATION_TOLERANCE = 1e-2
 # A continuation step is taken if the predicted point misses the data by no more than half of what
 # the zero vector does: a point where everything is inactive again must not pass.
@@ -212,8 +211,7 @@ class _Newton:
     def _search(self, point: "_Point", step: Float) -> "_Point | None":
         """Backtrack until the dual objective has fallen enough, or the residual has.
 
-        Near the solution the objective's own rounding hides its fall; the residual still
-        shows it.
+        Near the solution the objective's own rounding hides its fall; the residual still shows it.
         """
         descent = float(point.primal_residual @ step)
         slack = EPS * (abs(point.objective) + point.magnitude)

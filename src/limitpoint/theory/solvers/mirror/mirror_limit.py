@@ -362,7 +362,7 @@ def _fitted(
 
     From a start far larger than the data a mirror coordinate holds its coefficient to rounding of
     the start only, `eps·Ψ'·|ξ|`; what the coefficients must add up to is known to all digits, row
-    by row. One that would leave its sign constraint for it stays as it is. Where the target is zero
+    by row. One that would break its sign constraint for it stays as it is. Where the target is zero
     the start is the only size there is, and its rounding is nothing.
     """
     if not data.target.any():

@@ -82,7 +82,7 @@ def _stepped(point: Point, error: float, stable: bool) -> tuple[Point, float]:
             toward = point.solve(primal_residual - problem.rows @ (point.slopes * dual_residual))
             step = point.slopes * (toward @ point.coordinates.rows + dual_residual)
         better = coefs + step
-        # Under a sign constraint a coefficient stays where it is rather than cross its end.
+        # Under a sign constraint a coefficient stays where it is rather than break it.
         two_sided = np.isneginf(mirror.lower) & np.isposinf(mirror.upper)
         inside = two_sided | (np.sign(better) == np.sign(coefs))
         better = np.where(inside & np.isfinite(step), better, coefs)

@@ -42,10 +42,10 @@ def solve_shifted(rows: Float, slopes: Float, right: Float) -> Float | None:
 def solve_graded(
     rows: Float, slopes: Float, right: Float, dual_residual: Float, shift: float
 ) -> tuple[Float, Float]:
-    """The step `dν` and the change `dβ = D (rowsᵀdν + lag)`, accurate however D is graded.
+    """The step `dν` and the change `dβ = D (rowsᵀdν + l)`, accurate however D is graded.
 
-    Solves `rows D rowsᵀ dν = right − rows D lag` by pivoted QR of `√D rowsᵀ`, its rows sorted;
-    `shift` is added to the diagonal. NaN if the system is singular or overflows.
+    Solves `rows D rowsᵀ dν = right − rows D l`, l the dual residual, by pivoted QR of `√D rowsᵀ`,
+    its rows sorted; `shift` is added to the diagonal. NaN if the system is singular or overflows.
 
     Examples
     --------
@@ -72,8 +72,8 @@ def solve_graded(
     toward = np.empty(samples)
     toward[pivots] = solve_triangular(triangle, inside, check_finite=False)
     spread = basis @ inside - behind[order]
-    # Where D is large, lags of rounding size drown the change: what the change must add up to is
-    # known, and puts it right.
+    # Where D is large, dual residuals of rounding size drown the change: what the change must add
+    # up to is known, and puts it right.
     defect = right[pivots] - matrix[order][:, pivots].T @ spread
     spread += basis @ solve_triangular(triangle, defect, trans="T", check_finite=False)
     unsorted = np.empty(len(order))

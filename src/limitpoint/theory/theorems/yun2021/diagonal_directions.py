@@ -175,10 +175,11 @@ THEOREM_1 = register(
         citation=f"{CITATION}, Theorem 1",
         statement=(
             "In the classification of separable data, if the loss falls below 1 at some time and "
-            "−∇ Xᵀ(y⊙weights) converges in direction, to −u, the layers v_l of any linear "
-            "tensor network converge in direction to singular vectors of the data tensor M(−u): "
-            "s v_l = M(−u)∘(v₁, …, I, …, v_L) for all l. Neither can be known beforehand; "
-            "limitpoint.analysis.singular_vector_residual measures how far along a run is."
+            "the negative gradient Xᵀ(y⊙weights) converges in direction, to −u, the layers v_l of "
+            "any linear tensor network converge in direction to singular vectors of the data "
+            "tensor M(−u): s v_l = M(−u)∘(v₁, …, I, …, v_L) for all l. Neither can be known "
+            "beforehand; limitpoint.analysis.singular_vector_residual measures how far along a "
+            "run is."
         ),
         concludes="law",
         rank=1,

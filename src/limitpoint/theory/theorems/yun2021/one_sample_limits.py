@@ -84,7 +84,7 @@ def _limit_of(problem: Problem, theorem: Theorem) -> Limit:
         return _limit_at_zero(sample, theorem)
     inner = mirror_limit(sample.diagonal, theorem)
     found = diagonal_layers(sample.diagonal, inner)
-    assert found is not None, "at finite scale, with a mirror coordinate that ends"
+    assert found is not None, "at finite scale, where all mirror coordinates are finite"
     scale = problem.init.scale
     start = [scale * layer for layer in problem.init.direction]
     layers = sample.spectrum.outer((found[0], found[1]), start)
@@ -213,15 +213,15 @@ def _error_bound(
     network, x, y = problem.network, problem.regression.X[0], sample.target
     positive = Tensor(np.abs(network.M)) if isinstance(network, Tensor) else network
     terms = np.abs(np.asarray(positive.coef(tuple(np.abs(layer) for layer in layers))))
-    noise = ROUNDING_UNITS * (spectrum.resolution + EPS) * (1.0 + 2.0 * longest)
-    noise += relative(within, float(np.abs(x) @ terms))
+    rounding = ROUNDING_UNITS * (spectrum.resolution + EPS) * (1.0 + 2.0 * longest)
+    rounding += relative(within, float(np.abs(x) @ terms))
     size, speed = float(np.abs(x) @ np.abs(coef)) + abs(y), float(x @ along)
     if size == 0.0:
         return 0.0
-    if speed == 0.0 or not np.isfinite(speed) or not np.isfinite(noise):
+    if speed == 0.0 or not np.isfinite(speed) or not np.isfinite(rounding):
         return np.inf
     # |I − along xᵀ/(xᵀalong)|, by what each coefficient contributes.
-    shares, off = x * along / speed, noise * np.abs(x) * terms
+    shares, off = x * along / speed, rounding * np.abs(x) * terms
     others = float(off.sum())
     moved = np.abs(1.0 - shares) * off + np.abs(shares) * (others - off)
     missed = abs(y - float(x @ coef)) + ROUNDING_UNITS * EPS * size

@@ -1,9 +1,10 @@
 """Optimality residuals of a saddle, from the answer alone, in whatever units.
 
 A pair (k, ν) with ``s = Xᵀν`` solves ``min R(k) s.t. Xk = y, lower ≤ k ≤ upper``, with
-``R(k) = Σ t⁺k⁺ + t⁻k⁻``, iff k is feasible and ``s ∈ ∂(R + bounds)(k)``: every xi at its growth
-time where k moves, within its activation times where k is zero, beyond the activation time at a
-bound. Where y cannot be fitted, the same problem is meant with y replaced by its least-squares fit.
+``R(k) = Σ t⁺k⁺ + t⁻k⁻``, iff k is feasible and ``s ∈ ∂(R + bounds)(k)``: every s at its
+activation time where k moves, within its activation times where k is zero, beyond the activation
+time at a bound. Where y cannot be fitted, the same problem is meant with y replaced by its
+least-squares fit.
 
 Each row and each column is judged by itself, so that no unit can hide an error:
 
@@ -231,7 +232,7 @@ def _refined_mirror(
     wanted: NDArray[np.intp],
     free: RowwiseQR,
 ) -> Float:
-    """Some ξ of the dual next to ν at which those of the moving coefficients are exact."""
+    """Some s, of the dual next to ν at which those of the moving coefficients are exact."""
     columns = design.columns(moving.tolist())
     tail = np.zeros_like(nu)
     for _ in range(DUAL_STEPS):

@@ -93,10 +93,10 @@ def _contributions(task: Classification, space: MarginSpace, norms: Float) -> Fl
 
 
 def _shares(task: Classification, multipliers: Float) -> Float:
-    """What each sample contributes to ξ of the feature to which it contributes most."""
-    dual_images = np.abs(multipliers)[:, None] * np.abs(task.X)
-    totals = dual_images.sum(axis=0)
-    return np.asarray((dual_images / np.where(totals > 0, totals, 1.0)).max(axis=1))
+    """What each sample contributes to the ξ of the feature to which it contributes most."""
+    terms = np.abs(multipliers)[:, None] * np.abs(task.X)
+    totals = terms.sum(axis=0)
+    return np.asarray((terms / np.where(totals > 0, totals, 1.0)).max(axis=1))
 
 
 def _mirror_coords(task: Classification, multipliers: Float, corrections: Float) -> Float:
