@@ -43,7 +43,7 @@ def problem(scale, seed=0):
 
 def middles(given):
     """Times half-way between saddles, and long after the last."""
-    times = lp.analysis.saddles(given).times * lp.analysis.saddles(given).time_unit
+    times = lp.analysis.saddles(given).path_times * lp.analysis.saddles(given).time_unit
     return np.append((times[1:-1] + times[2:]) / 2, 3 * times[-1])
 
 
