@@ -12,16 +12,18 @@ from tests.campaign import fitted, units
 from tests.campaign.families import FAMILIES, draw
 from tests.campaign.measure import Outcome, measure
 
-SAMPLE = 20
+SAMPLE = 12
 # The campaign allows 3 % of the well-conditioned problems of a family to go without a certificate;
-# of 20 that is less than one, so that one is spared.
+# of 12 that is less than one, so that one is spared.
 SPARED = 1
 # Elliptic integrals and quadratures to 60 digits, and tables of general networks.
 LONG = ("Diagonal 3", "Diagonal 5", "Diagonal 3 tied", "OrthTensor 3", "Convolutional 3")
 LONG += ("Diagonal 2 tied", "SignedPower 3 opp.", "Power 3", "Power 4", "SignedPower 4")
 LONG += ("MatrixProduct 3", "General product", "General quartic", "General hyperbolic")
-# The third kind of general network takes two seconds each: fewer of them.
-TABULATED, FEW = ("General hyperbolic",), 5
+# General networks take a second or two each: fewer of them.
+TABULATED, FEW = ("General product", "General quartic", "General hyperbolic"), 5
+# Of these no limit is drawn that is certified as a fit: that takes too many.
+UNFITTED = ("General hyperbolic",)
 # Certified limits of each family in the sample of `fitted`; of general networks one.
 FITS = 3
 
@@ -31,7 +33,7 @@ def _marked(names):
 
 
 def set_of_fits():
-    return [name for name in fitted.finite() if name not in TABULATED]
+    return [name for name in fitted.finite() if name not in UNFITTED]
 
 
 @pytest.mark.parametrize("name", _marked(FAMILIES))

@@ -350,11 +350,11 @@ def driven_curve(rates, start, xi):
     """`k = λp²/2 + μq²/2 + pq²` while 2p is nothing beside μ: `q = q₀e^{μξ}` moves p."""
     fast, slow = rates
     p, q = start
-    neg_grad = q**2 * (np.exp(2 * slow * xi) - np.exp(fast * xi)) / (2 * slow - fast)
-    return p * np.exp(fast * xi) + neg_grad, q * np.exp(slow * xi)
+    added = q**2 * (np.exp(2 * slow * xi) - np.exp(fast * xi)) / (2 * slow - fast)
+    return p * np.exp(fast * xi) + added, q * np.exp(slow * xi)
 
 
-@pytest.mark.parametrize("scale", [1e-30, 1e-21, 1e-18, 1e-15])
+@pytest.mark.parametrize("scale", [1e-30, 1e-18])
 @pytest.mark.parametrize("small", [0.0, 1e-14])
 @pytest.mark.parametrize("slow", [1.0, -1.0])
 def test_components_that_are_driven_away_from_zero_grow(scale, small, slow):
