@@ -10,6 +10,7 @@ __all__ = [
     "DataError",
     "InitError",
     "LimitpointError",
+    "MissingExtra",
     "NetworkError",
     "NoTheoremApplies",
     "NotSeparable",
@@ -58,6 +59,10 @@ class ScaleNotRepresentable(InitError):
 
 class ProblemFileError(LimitpointError):
     """A problem file, or a data file it points at, cannot be read as a problem."""
+
+
+class MissingExtra(LimitpointError, ImportError):
+    """A library that this call needs is not installed; the message says which extra brings it."""
 
 
 class ResultFileError(LimitpointError):

@@ -1,0 +1,41 @@
+"""Libraries that the base install leaves out: loaded where they are used, named where missing."""
+
+from importlib import import_module
+from types import ModuleType
+
+from limitpoint.errors import MissingExtra
+
+__all__ = ["EXTRAS", "load_extra"]
+
+# The extra that brings each library.
+EXTRAS = {
+    "jax": "train",
+    "matplotlib": "plot",
+    "pandas": "data",
+    "pyarrow": "data",
+    "sklearn": "estimators",
+    "xarray": "data",
+}
+
+
+def load_extra(name: str, purpose: str) -> ModuleType:
+    """Import a module of an optional library, or raise an error that says what to install.
+
+    Parameters
+    ----------
+    name
+        The module, like `"jax"` or `"matplotlib.figure"`.
+    purpose
+        What needs it, as the subject of the message: `"train"`, `"--plot"`.
+    """
+    library = name.partition(".")[0]
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        # A library that is there but lacks something of its own is another mistake.
+        if (error.name or "").partition(".")[0] != library:
+            raise
+        extra = EXTRAS[library]
+        raise MissingExtra(
+            f'{purpose} needs {library}, which is not installed: pip install "limitpoint[{extra}]"'
+        ) from None
