@@ -133,6 +133,26 @@ class Classification(Task):
         weights: Float = slopes * shares / shares.sum(axis=-1, keepdims=True)
         return weights
 
+    def weight_changes(self, margins: Float, changes: Float) -> Float:
+        """How the weights change with the margins, samples × directions, to first order.
+
+        `dw = w ⊙ (⟨w, dm⟩ − c ⊙ dm)`; c is 1 for the exponential loss, the logistic function of the
+        margin for the other.
+        """
+        weights = self.weights(margins)
+        mean = weights @ changes
+        if self.loss_name == "logistic":
+            changes = _logistic(margins)[:, None] * changes
+        changed: Float = weights[:, None] * (mean - changes)
+        return changed
+
+
+def _logistic(x: Float) -> Float:
+    """`1/(1 + e^−x)`, without overflow."""
+    small = np.exp(-np.abs(x))
+    result: Float = np.where(x > 0.0, 1.0, small) / (1.0 + small)
+    return result
+
 
 def _log_softplus(x: Any) -> Any:
     """`log log(1 + e^x)`, accurate for x of any size and sign; NumPy and traced JAX arrays."""

@@ -6,10 +6,9 @@ the two are extrapolated.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from rich.console import Group
 
 from limitpoint.dynamics.classification.far_charts import MARGIN_ERROR, FarChart, far_chart
@@ -24,10 +23,16 @@ from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_positive, as_whole_number
 from limitpoint.foundation.display import number, table
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.result import Result
 from limitpoint.problem import Problem, as_problem
 from limitpoint.status import Status
 from limitpoint.tasks import Classification
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "to_xarray")
 
 __all__ = ["LimitDirection", "limit_direction"]
 
@@ -103,7 +108,7 @@ class LimitDirection(Result):
             **{name: value if np.isfinite(value) else None for name, value in numbers.items()},
         }
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> "xr.Dataset":
         """As a labelled data set: directions by the logarithm of the margin."""
         return xr.Dataset(
             {"direction": (("log_margin", "feature"), self.directions)},

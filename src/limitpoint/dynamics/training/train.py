@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import pairwise
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rich.console import Console
@@ -25,9 +24,15 @@ from limitpoint.foundation.arrays import (
     check_numbers,
     shown,
 )
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.problem import Problem, as_problem
 from limitpoint.status import Status
 from limitpoint.tasks import Classification
+
+if TYPE_CHECKING:
+    import jax
+else:
+    jax = lazy_module("jax", "training")
 
 __all__ = ["train"]
 

@@ -3,9 +3,8 @@
 import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -29,7 +28,13 @@ from limitpoint.foundation.arrays import (
     as_several,
     shown,
 )
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.problem import Problem, as_problem
+
+if TYPE_CHECKING:
+    import jax
+else:
+    jax = lazy_module("jax", "training")
 
 __all__ = ["train_many"]
 

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 from rich.console import Group
 from rich.text import Text
@@ -14,12 +13,18 @@ from scipy import sparse
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_number, as_whole_number, read_only
 from limitpoint.foundation.display import table
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.result import Result
 from limitpoint.foundation.values import Value
 from limitpoint.status import Status
 from limitpoint.theory.certificates.certificate import Certificate
 from limitpoint.theory.solvers.basis_pursuit.data_matrix import Design, euclidean_norm
 from limitpoint.theory.solvers.basis_pursuit.penalty import WeightedL1
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "to_xarray")
 
 # A slope below this fraction of ‖x‖‖r‖ is shown as zero: r is recomputed from k here, so its
 # rounding error is that of y, not of r.
@@ -159,7 +164,7 @@ class SaddlePath(Result):
             raise LimitpointError(f"{rule}; it is {unit}")
         return replace(self, time_unit=unit)
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> "xr.Dataset":
         """As a labelled data set: coefficients and mirror coordinates by saddle and feature."""
         return xr.Dataset(
             {
