@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ __all__ = [
     "descend",
 ]
 
-Layers = tuple[jax.Array, ...]
+Layers: TypeAlias = "tuple[jax.Array, ...]"
 Draws = NDArray[Any]
 Indices = NDArray[np.int32]
 Step = Callable[[Layers, Any], Layers]

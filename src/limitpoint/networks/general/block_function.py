@@ -59,7 +59,7 @@ def block_function(k: Callable[[Any], Any], size: int) -> BlockFunction:
     gradient = jax.grad(k)
     hessian = jax.hessian(k)
 
-    def at_zero(zero: "jax.Array") -> tuple[jax.Array, ...]:
+    def at_zero(zero: "jax.Array") -> "tuple[jax.Array, ...]":
         derivatives = [gradient, hessian]
         for _ in range(3):
             derivatives.append(jax.jacfwd(derivatives[-1]))
