@@ -59,8 +59,9 @@ def test_written_out_gradients_are_those_of_jax(network: lp.Diagonal, task: lp.R
 
     flat = np.concatenate([layer.ravel() for layer in layers])
     with jax.enable_x64(True):
-        slopes = np.stack([jax.grad(along)(jnp.asarray(flat), g) for g in directions])
-        bends = np.asarray(jax.hessian(along)(jnp.asarray(flat), directions[0]))
+        gradient, hessian = jax.jit(jax.grad(along)), jax.jit(jax.hessian(along))
+        slopes = np.stack([gradient(flat, direction) for direction in directions])
+        bends = np.asarray(hessian(flat, directions[0]))
     # Sums of at most 80 products of at most 4 numbers of order 1, in another order.
     size = 1e-13 * np.abs(slopes).max()
     first = flattened(network.layer_gradients(layers, directions[0]), shapes)
