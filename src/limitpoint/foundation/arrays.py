@@ -21,6 +21,7 @@ T = TypeVar("T")
 REAL_KINDS = "biufO"
 # What is shown of a wrong value in a message: more would hide the message.
 LONGEST_SHOWN = 80
+LONGEST_REASON = 200
 # NumPy has no arrays of more axes than this; lists are searched for masked rows as deep.
 MOST_AXES = 64
 # The largest whole number that NumPy and JAX hold in an integer, and the largest seed.
@@ -237,6 +238,14 @@ def shown(value: Any) -> str:
     if len(line) <= LONGEST_SHOWN:
         return line
     return f"a {kind}, {line[:LONGEST_SHOWN]}…"
+
+
+def one_line(error: BaseException) -> str:
+    """What an error of another library says, in one line; its class where it says nothing."""
+    line = " ".join(str(error).split())
+    if not line:
+        return type(error).__name__
+    return line if len(line) <= LONGEST_REASON else f"{line[:LONGEST_REASON]}…"
 
 
 def read_only(array: Any) -> Any:
