@@ -5,6 +5,8 @@ from it: 2 GiB, unless the environment variable LIMITPOINT_LARGEST_FILE says ano
 bytes.
 """
 
+import codecs
+import errno
 import gzip
 import os
 import stat
@@ -20,19 +22,22 @@ from numpy.typing import NDArray
 
 from limitpoint.errors import LimitpointError
 
-__all__ = ["LIMIT", "largest_file", "open_file", "read_bytes", "read_npy", "read_npz"]
+__all__ = ["LIMIT", "decoded", "largest_file", "open_file", "read_bytes", "read_npy", "read_npz"]
 
 # The environment variable that raises the limit, and the limit.
 LIMIT = "LIMITPOINT_LARGEST_FILE"
 LARGEST_FILE = 2**31
-# A header of an NPY file is a line of text; NumPy itself refuses longer ones.
-KINDS = {
-    stat.S_ISDIR: "a folder",
-    stat.S_ISFIFO: "a pipe",
-    stat.S_ISSOCK: "a socket",
-    stat.S_ISCHR: "a device",
-    stat.S_ISBLK: "a device",
+# Windows changes the ends of lines unless told not to.
+_BINARY = getattr(os, "O_BINARY", 0)
+MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
 }
+# What is no plain file, in words.
+KINDS = {stat.S_ISFIFO: "a pipe", stat.S_ISSOCK: "a socket"}
 
 
 def largest_file() -> int:
@@ -51,19 +56,25 @@ def largest_file() -> int:
 
 @contextmanager
 def open_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a plain file, or raise `ValueError` for what is none or too large; never wait."""
+    """Open a plain file, or raise `OSError` for what is none; never wait.
+
+    `ValueError` is raised for a file that is too large.
+    """
     # A pipe that nobody writes to would be waited for, were it opened in the ordinary way.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
-    with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(file.fileno())
+    try:
+        found = os.fstat(descriptor)
+        if stat.S_ISDIR(found.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(found.st_mode):
-            kind = next((word for test, word in KINDS.items() if test(found.st_mode)), "no file")
-            raise ValueError(f"it is {kind}, not a file")
+            kind = next((word for test, word in KINDS.items() if test(found.st_mode)), "a device")
+            raise OSError(errno.EINVAL, f"it is {kind}, not a file", str(path))
         check_size(found.st_size)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    with os.fdopen(descriptor, "rb") as file:
         yield file
-
-
-_BINARY = getattr(os, "O_BINARY", 0)
 
 
 def check_size(size: int, what: str = "it") -> None:
@@ -86,6 +97,21 @@ def read_bytes(path: Path) -> bytes:
             content = unpacked.read(limit + 1)
     check_size(len(content), "unpacked it")
     return content
+
+
+def decoded(content: bytes) -> str:
+    """Text in UTF-8, or in what the mark at its beginning says; `ValueError` where it is none."""
+    encoding = next((name for mark, name in MARKS.items() if content.startswith(mark)), "utf-8")
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise ValueError(
+            f"line {line} is no text in {error.encoding}: save the file as UTF-8"
+        ) from None
+    if "\0" in text:
+        raise ValueError("it has NUL bytes: it is no text, or UTF-16 without its mark")
+    return text
 
 
 def read_npy(path: Path) -> NDArray[Any]:
