@@ -11,6 +11,7 @@ from rich.console import Group
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_kind, read_only
 from limitpoint.foundation.display import number, table
+from limitpoint.foundation.labels import Labelled
 from limitpoint.foundation.result import Result
 from limitpoint.status import Status
 
@@ -24,7 +25,7 @@ LARGEST_LOG = 300.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory(Result):
+class Trajectory(Labelled, Result):
     """Coefficients, loss, layers and duals along time, backed by an `xarray.Dataset`.
 
     Attributes
@@ -39,6 +40,8 @@ class Trajectory(Result):
         How far from fitting the data it ended: the part of the residual that can be fitted,
         relative to the part of y that can. Of a classification, the share of samples on the wrong
         side, those with margins of 0 or less.
+    feature_names, target_names
+        The names that the task has for its features and outputs, or None.
 
     Notes
     -----
@@ -194,9 +197,12 @@ class Trajectory(Result):
 
     def to_xarray(self) -> xr.Dataset:
         """A copy of the labelled record, with the status in its attributes."""
-        return self.data.assign_attrs(
-            status=self.status.name, kind=self.kind, relative_residual=self.relative_residual
-        )
+        attrs = {
+            "status": self.status.name,
+            "kind": self.kind,
+            "relative_residual": self.relative_residual,
+        }
+        return self.data.assign_attrs(attrs).assign_coords(self._coords(self.coefs.shape[1]))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain Python values (coefficients and losses along time, not the layers)."""
@@ -213,6 +219,7 @@ class Trajectory(Result):
             }
         )
         return {
+            **self._names(),
             "kind": self.kind,
             "status": self.status.name,
             "message": str(self.status),
@@ -231,14 +238,14 @@ class Trajectory(Result):
         shown = np.sort(np.argsort(-self.log_abs_coefs[-1].ravel(), kind="stable")[:COEFS_SHOWN])
         places = [np.unravel_index(i, self.coef.shape) for i in shown]
         steps = self.steps
-        named = [", ".join(str(i) for i in place) for place in places]
+        named = [self.coef_label(place) for place in places]
         margins = self.margins
         if margins is None:
-            columns = ["time", "loss", *(f"β[{name}]" for name in named)]
+            columns = ["time", "loss", *named]
             numbers = [self.times, self.losses]
             shown_coefs = self.coefs
         else:
-            columns = ["log time", "log loss", "margin", *(f"β[{name}]/‖β‖" for name in named)]
+            columns = ["log time", "log loss", "margin", *(f"{name}/‖β‖" for name in named)]
             numbers = [self.log_times, self.log_losses, margins.min(axis=1)]
             shown_coefs = self.directions
         body = [

@@ -34,6 +34,8 @@ NUMBERS_OF_ROWS = ("id", "index", "idx", "key", "row", "rowid", "rownames", "row
 EVENLY_SPACED = 4
 # Words that label rows: no number with a slip or a sign in it, but a date may be one.
 WORD = re.compile(r"\D|\d+[-/:]\d")
+# How numbers that are neither infinite nor truth values end.
+POINTED = "0123456789."
 # What is shown of a line or a column in a message.
 CELLS_SHOWN = 4
 HOW = {
@@ -188,7 +190,7 @@ def _index_columns(rows: list[list[str]], named: bool) -> int:
 
 def _have_points(cells: list[str]) -> bool:
     """Whether some numbers are not written as whole ones."""
-    return any(is_number(cell) and not is_whole(cell) for cell in cells)
+    return any(is_number(cell) and not is_whole(cell) and cell[-1] in POINTED for cell in cells)
 
 
 def _counts(column: list[str]) -> bool:

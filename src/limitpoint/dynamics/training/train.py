@@ -25,6 +25,7 @@ from limitpoint.foundation.arrays import (
     check_numbers,
     shown,
 )
+from limitpoint.foundation.labels import carries_names
 from limitpoint.problem import Problem, as_problem
 from limitpoint.status import Status
 from limitpoint.tasks import Classification
@@ -47,6 +48,7 @@ DRAWN_BYTES = 2**26
 RESIDUAL_TOLERANCE = 1e-9
 
 
+@carries_names
 def train(
     problem: Problem,
     optimiser: Optimiser,

@@ -29,6 +29,7 @@ from limitpoint.foundation.arrays import (
     as_several,
     shown,
 )
+from limitpoint.foundation.labels import carries_names
 from limitpoint.problem import Problem, as_problem
 
 __all__ = ["train_many"]
@@ -37,6 +38,7 @@ __all__ = ["train_many"]
 MOST_SEEDS = 2**20
 
 
+@carries_names
 def train_many(
     problem: Problem,
     optimisers: Optimiser | Iterable[Optimiser],
