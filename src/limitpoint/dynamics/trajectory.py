@@ -11,6 +11,7 @@ from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_kind, read_only
 from limitpoint.foundation.display import number, table
 from limitpoint.foundation.extras import lazy_module
+from limitpoint.foundation.labels import Labelled
 from limitpoint.foundation.result import Result
 from limitpoint.status import Status
 
@@ -29,7 +30,7 @@ LARGEST_LOG = 300.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory(Result):
+class Trajectory(Labelled, Result):
     """Coefficients, loss, layers and duals along time.
 
     Attributes
@@ -62,6 +63,8 @@ class Trajectory(Result):
         Step numbers of a training run, None for a flow.
     margins
         Margins `y_i f(x_i)`, times × m, of a classification: there the coefficients grow for ever.
+    feature_names, target_names
+        The names that the task has for its features and outputs, or None.
     """
 
     times: Float
@@ -169,7 +172,7 @@ class Trajectory(Result):
                 "log_abs_coef": (along, self.log_abs_coefs),
                 "loss": ("time", self.losses),
             },
-            coords={"time": self.times, "feature": np.arange(self.coefs.shape[1])},
+            coords={"time": self.times, **self._coords(self.coefs.shape[1])},
             attrs={
                 "status": self.status.name,
                 "kind": self.kind,
@@ -202,6 +205,7 @@ class Trajectory(Result):
             }
         )
         return {
+            **self._names(),
             "kind": self.kind,
             "status": self.status.name,
             "message": str(self.status),
@@ -220,14 +224,14 @@ class Trajectory(Result):
         shown = np.sort(np.argsort(-self.log_abs_coefs[-1].ravel(), kind="stable")[:COEFS_SHOWN])
         places = [np.unravel_index(i, self.coef.shape) for i in shown]
         steps = self.steps
-        named = [", ".join(str(i) for i in place) for place in places]
+        named = [self.coef_label(place) for place in places]
         margins = self.margins
         if margins is None:
-            columns = ["time", "loss", *(f"β[{name}]" for name in named)]
+            columns = ["time", "loss", *named]
             numbers = [self.times, self.losses]
             shown_coefs = self.coefs
         else:
-            columns = ["log time", "log loss", "margin", *(f"β[{name}]/‖β‖" for name in named)]
+            columns = ["log time", "log loss", "margin", *(f"{name}/‖β‖" for name in named)]
             numbers = [self.log_times, self.log_losses, margins.min(axis=1)]
             shown_coefs = self.directions
         body = [

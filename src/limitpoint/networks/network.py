@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from limitpoint.errors import InitError, NetworkError
 from limitpoint.foundation.arrays import Float, as_kind
 from limitpoint.foundation.conditions import Condition
+from limitpoint.foundation.frames import as_names
 from limitpoint.foundation.values import Value
 from limitpoint.init import Init
 from limitpoint.mirror import ActivationTimes, MirrorMap
@@ -132,13 +134,22 @@ def as_network(value: Any) -> Network:
     return as_kind(value, Network, "like Diagonal()", "network", NetworkError)
 
 
-def activation_times(network: Network, init: Init) -> ActivationTimes:
+def activation_times(
+    network: Network, init: Init, *, feature_names: Sequence[str] | None = None
+) -> ActivationTimes:
     """Activation times t⁺ and t⁻ of every coefficient, and the unit of time at the scale of `init`.
 
     As the scale s vanishes, coefficient i becomes visible when its mirror coordinate reaches
     `t_plus[i]·unit` or `−t_minus[i]·unit`. The unit is `log(1/s)` for two layers and `s^(2−L)` for
     L ≥ 3. The turn by the sign of the other layers, which Assumption 4.4 of Zhao et al. (2026)
     leaves out, is included.
+
+    Parameters
+    ----------
+    network, init
+        The network and its initialisation.
+    feature_names
+        The names of the features, like `task.feature_names`; the result shows them.
 
     Raises
     ------
@@ -167,4 +178,6 @@ def activation_times(network: Network, init: Init) -> ActivationTimes:
     times = network.activation_times(init)
     if times is None:
         raise NetworkError(f"the coefficients of {network} have no activation times")
-    return times
+    count = len(times.t_plus)
+    names = as_names(feature_names, None, count, "feature_names", "feature", NetworkError)
+    return times if names is None else replace(times, feature_names=names)

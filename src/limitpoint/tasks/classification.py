@@ -1,6 +1,7 @@
 """Classification of separable data."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike
 from limitpoint.errors import DataError
 from limitpoint.foundation.arrays import MOST_AXES, Float, as_real_array, read_only, shown
 from limitpoint.tasks.separation import Separation
-from limitpoint.tasks.task import Task, as_loss_factor, as_samples
+from limitpoint.tasks.task import Task, as_loss_factor, as_samples, feature_names_of
 
 __all__ = ["Classification"]
 
@@ -36,6 +37,8 @@ class Classification(Task):
         `"exponential"` or `"logistic"`.
     loss_factor
         Multiplies the loss; it only rescales time.
+    feature_names
+        The names of the features; by default those of the columns of X, where X is a frame.
 
     Attributes
     ----------
@@ -63,9 +66,16 @@ class Classification(Task):
     loss_name: str
     loss_factor: float
     separation: Separation
+    feature_names: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __init__(
-        self, X: ArrayLike, y: ArrayLike, loss: str = "exponential", loss_factor: float = 1.0
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        loss: str = "exponential",
+        loss_factor: float = 1.0,
+        *,
+        feature_names: Sequence[str] | None = None,
     ) -> None:
         matrix, classes = as_samples(X, y, targets=(1,))
         if not np.isin(classes, (-1.0, 1.0)).all():
@@ -77,6 +87,7 @@ class Classification(Task):
         if not isinstance(loss, str) or loss not in LOSSES:
             raise DataError(f"loss must be {LOSSES[0]!r} or {LOSSES[1]!r}; it is {shown(loss)}")
         object.__setattr__(self, "X", matrix)
+        object.__setattr__(self, "feature_names", feature_names_of(feature_names, X, matrix))
         object.__setattr__(self, "y", classes)
         object.__setattr__(self, "loss_name", loss)
         object.__setattr__(self, "loss_factor", as_loss_factor(loss_factor))

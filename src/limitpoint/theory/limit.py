@@ -10,6 +10,7 @@ from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_kind, read_only
 from limitpoint.foundation.display import number, table
 from limitpoint.foundation.extras import lazy_module
+from limitpoint.foundation.labels import Labelled
 from limitpoint.foundation.result import Result
 from limitpoint.status import Status
 from limitpoint.tasks import Classification
@@ -30,7 +31,7 @@ COEFS_SHOWN = 12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Limit(Result):
+class Limit(Labelled, Result):
     """What training converges to, by which theorem, and the proof that it solves its problem.
 
     Attributes
@@ -58,6 +59,8 @@ class Limit(Result):
     rate
         Of a classification, where it is known: the direction of the coefficients is off by a
         multiple of `margin^−rate` when the smallest margin is `margin`.
+    feature_names, target_names
+        The names that the task has for its features and outputs, or None.
 
     Notes
     -----
@@ -108,7 +111,7 @@ class Limit(Result):
                 "dual": (("sample", "output")[: self.dual.ndim], self.dual),
                 **layers,
             },
-            coords={"feature": np.arange(len(self.coef)), "sample": np.arange(len(self.dual))},
+            coords={**self._coords(len(self.coef)), "sample": np.arange(len(self.dual))},
             attrs={
                 "theorem": self.theorem.id,
                 "potential": self.potential,
@@ -124,6 +127,7 @@ class Limit(Result):
         known = self.layers is not None
         layers = {"layers": [layer.tolist() for layer in self.layers or ()]} if known else {}
         return {
+            **self._names(),
             "coef": self.coef.tolist(),
             "signs": self.signs.tolist(),
             "log_abs_coef": self.log_abs_coef.tolist(),
@@ -146,7 +150,7 @@ class Limit(Result):
         places = [np.unravel_index(i, self.coef.shape) for i in order]
         rows = [
             (
-                ", ".join(str(i) for i in place),
+                self._place(place),
                 f"{self.coef[place]:.9g}",
                 _size(float(self.signs[place]), float(self.log_abs_coef[place])),
             )
@@ -165,7 +169,9 @@ class Limit(Result):
     def _rich_direction(self) -> Any:
         """Of a classification: the direction, and the coefficients with smallest margin 1."""
         order = np.argsort(-self.log_abs_coef, kind="stable")[:COEFS_SHOWN]
-        rows = [(str(i), f"{self.direction[i]:.9g}", f"{self.coef[i]:.9g}") for i in order]
+        rows = [
+            (self._place((i,)), f"{self.direction[i]:.9g}", f"{self.coef[i]:.9g}") for i in order
+        ]
         norm = float(np.linalg.norm(self.coef))
         rate = (
             "How fast the direction gets there is not known."

@@ -11,6 +11,7 @@ from rich.text import Text
 from limitpoint.errors import NoTheoremApplies
 from limitpoint.foundation.conditions import Condition
 from limitpoint.foundation.extras import lazy_module
+from limitpoint.foundation.labels import carries_names
 from limitpoint.foundation.result import Result
 from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.atlas import Theorem, theorems
@@ -119,6 +120,7 @@ def explain(problem: Problem) -> Explanation:
     return Explanation(problem, tuple((theorem, theorem.check(problem)) for theorem in theorems()))
 
 
+@carries_names
 def predict(problem: Problem) -> Limit:
     """Predict where gradient flow ends, by the strongest theorem that applies. Never trains.
 

@@ -16,6 +16,7 @@ from limitpoint.dynamics.training.train import RESIDUAL_TOLERANCE
 from limitpoint.foundation.arrays import Float, read_only
 from limitpoint.foundation.display import number, table
 from limitpoint.foundation.extras import lazy_module
+from limitpoint.foundation.labels import Labelled
 from limitpoint.foundation.result import Result
 from limitpoint.problem import Problem
 from limitpoint.status import Status
@@ -35,7 +36,7 @@ RESERVED = ("loss", "coef", "outer", "status", "time", *RUNS, "step", "feature",
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sweep(Result):
+class Sweep(Labelled, Result):
     """Loss and probes along many training runs, backed by an `xarray.Dataset`.
 
     Attributes
@@ -46,6 +47,8 @@ class Sweep(Result):
         first at the end, for rank-one and dense networks; `status`, how each run ended, by name.
     probes
         The names of the probes.
+    feature_names, target_names
+        The names that the task has for its features and outputs, or None.
     """
 
     data: "xr.Dataset"
@@ -117,7 +120,7 @@ class Sweep(Result):
 
     def to_xarray(self) -> "xr.Dataset":
         """A copy of the labelled record."""
-        return self.data.copy()
+        return self.data.assign_coords(self._coords(self.coefs.shape[3]))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain Python values, nested in the order of the axes."""
@@ -129,6 +132,7 @@ class Sweep(Result):
             *(["outer"] if "outer" in self.data else []),
         )
         return {
+            **self._names(),
             "optimisers": list(self.optimisers),
             "scales": self.scales.tolist(),
             "seeds": self.seeds.tolist(),

@@ -25,6 +25,7 @@ from limitpoint.foundation.arrays import (
     shown,
 )
 from limitpoint.foundation.extras import lazy_module
+from limitpoint.foundation.labels import carries_names
 from limitpoint.problem import Problem, as_problem
 from limitpoint.status import Status
 from limitpoint.tasks import Classification
@@ -52,6 +53,7 @@ DRAWN_BYTES = 2**26
 RESIDUAL_TOLERANCE = 1e-9
 
 
+@carries_names
 def train(
     problem: Problem,
     optimiser: Optimiser,

@@ -29,6 +29,7 @@ from limitpoint.foundation.arrays import (
     shown,
 )
 from limitpoint.foundation.extras import lazy_module
+from limitpoint.foundation.labels import carries_names
 from limitpoint.problem import Problem, as_problem
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ __all__ = ["train_many"]
 MOST_SEEDS = 2**20
 
 
+@carries_names
 def train_many(
     problem: Problem,
     optimisers: Optimiser | Iterable[Optimiser],

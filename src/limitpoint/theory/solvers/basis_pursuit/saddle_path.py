@@ -14,6 +14,7 @@ from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_number, as_whole_number, read_only
 from limitpoint.foundation.display import table
 from limitpoint.foundation.extras import lazy_module
+from limitpoint.foundation.labels import Labelled
 from limitpoint.foundation.result import Result
 from limitpoint.foundation.values import Value
 from limitpoint.status import Status
@@ -52,7 +53,7 @@ class Saddle(Value):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SaddlePath(Result):
+class SaddlePath(Labelled, Result):
     """The saddles that training visits as the initialisation vanishes, from 0 to the limit.
 
     Row 0 is the start (k = 0, s = 0, time 0); row p is the p-th saddle, entered at
@@ -82,6 +83,8 @@ class SaddlePath(Result):
     time_unit : float
         What one unit of ``path_times`` stands for: 1, or h(s)/loss_factor for the path of a
         problem.
+    feature_names : tuple of str, or None
+        The names of the features: those of a frame, or those given.
     """
 
     path_times: Float
@@ -175,7 +178,7 @@ class SaddlePath(Result):
                 "path_time": ("saddle", self.path_times),
                 "degenerate": ("saddle", self.degenerate),
             },
-            coords={"saddle": np.arange(self.n_saddles + 1)},
+            coords={"saddle": np.arange(self.n_saddles + 1), **self._coords(len(self.coef))},
             attrs={
                 "objective": self.objective,
                 "certificate": self.certificate.worst,
@@ -188,6 +191,7 @@ class SaddlePath(Result):
         """As plain Python values; coefficients of each saddle as {feature: value}."""
         rows = self.sparse_coefs
         return {
+            **self._names(),
             "status": self.status.name,
             "message": str(self.status),
             "objective": self.objective,
@@ -216,8 +220,8 @@ class SaddlePath(Result):
                 str(p),
                 f"{self.path_times[p]:.6g}",
                 f"{self.losses[p]:.3g}",
-                _listed(self.entered[p - 1]),
-                _listed(self.left[p - 1]),
+                self._listed(self.entered[p - 1]),
+                self._listed(self.left[p - 1]),
                 self._coefs_in_words(p),
             )
             for p in rows
@@ -235,11 +239,12 @@ class SaddlePath(Result):
     def _coefs_in_words(self, number: int) -> str:
         row = self.sparse_coefs[[number], :]
         largest = np.argsort(-np.abs(row.data), kind="stable")[:COEFS_SHOWN]
-        shown = [f"β[{row.indices[i]}] = {row.data[i]:.4g}" for i in np.sort(largest)]
+        shown = [
+            f"{self.coef_label((row.indices[i],))} = {row.data[i]:.4g}" for i in np.sort(largest)
+        ]
         return ", ".join([*shown, "…"] if row.nnz > COEFS_SHOWN else shown)
 
-
-def _listed(indices: tuple[int, ...]) -> str:
-    """At most three indices: ties of more are rare and long."""
-    shown = ", ".join(str(i) for i in indices[:3])
-    return f"{shown}, …" if len(indices) > 3 else shown
+    def _listed(self, indices: tuple[int, ...]) -> str:
+        """At most three features: ties of more are rare and long."""
+        shown = ", ".join(self._place((i,)) for i in indices[:3])
+        return f"{shown}, …" if len(indices) > 3 else shown
