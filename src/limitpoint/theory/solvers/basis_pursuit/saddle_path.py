@@ -224,8 +224,15 @@ class SaddlePath(Result):
         return Group(
             table(f"Saddle path: {count} saddles{skipped}{unit}", columns, body),
             Text(f"Objective {self.objective:.9g}. {self.status}"),
-            self.certificate,
+            self._certificate_shown(),
         )
+
+    def _certificate_shown(self) -> Certificate:
+        """Of a path that was stopped, that the data are fitted is not asked of its last saddle."""
+        if self.status not in (Status.STOPPED, Status.CROSS_VALIDATED, Status.SADDLE_LIMIT):
+            return self.certificate
+        asked = {k: v for k, v in self.certificate.residuals.items() if k != "feasibility"}
+        return replace(self.certificate, residuals=asked)
 
     def _coefs_in_words(self, number: int) -> str:
         row = self.sparse_coefs[[number], :]
