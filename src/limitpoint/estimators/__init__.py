@@ -8,6 +8,7 @@ from limitpoint.foundation.extras import load_extra
 
 load_extra("sklearn", "limitpoint.estimators")
 
+from limitpoint.estimators.implicit_bias_classifier import ImplicitBiasClassifier  # noqa: E402
 from limitpoint.estimators.implicit_bias_regressor import ImplicitBiasRegressor  # noqa: E402
 from limitpoint.estimators.saddle_path_regressors import (  # noqa: E402
     SaddlePathRegressor,
@@ -15,6 +16,7 @@ from limitpoint.estimators.saddle_path_regressors import (  # noqa: E402
 )
 
 __all__ = [
+    "ImplicitBiasClassifier",
     "ImplicitBiasRegressor",
     "SaddlePathRegressor",
     "SaddlePathRegressorCV",
