@@ -110,9 +110,10 @@ class SaddlePath(Result):
         """
         design, _, penalty = self._problem
         xi = np.stack([design.rmatvec(nu) for nu in self.duals])
-        rows, columns = self.sparse_coefs.nonzero()
-        values = self.sparse_coefs.data
-        moves = (values > penalty.lower[columns]) & (values < penalty.upper[columns])
+        entries = self.sparse_coefs.tocoo()  # with those that underflow to zero, unlike nonzero()
+        rows, columns, values = entries.row, entries.col, entries.data
+        inside = (values > penalty.lower[columns]) & (values < penalty.upper[columns])
+        moves = inside & (values != 0)
         thresholds = np.where(values > 0, penalty.t_plus[columns], -penalty.t_minus[columns])
         xi[rows[moves], columns[moves]] = thresholds[moves]
         read_only(xi)
