@@ -198,3 +198,15 @@ def test_networks_without_a_theorem_from_zero_start_elsewhere(network):
     model = ImplicitBiasRegressor(network).fit(X, y)
     np.testing.assert_allclose(model.predict(X), y, atol=1e-7)
     assert model.limit_.status is lp.Status.CONVERGED
+
+
+def test_data_that_cannot_be_used():
+    X, y, _ = wide()
+    model = SaddlePathRegressor().fit(X, y)
+    for make in (SaddlePathRegressor, SaddlePathRegressorCV, ImplicitBiasRegressor):
+        with pytest.raises(DataError, match="y must be an array of real numbers; it is a sparse"):
+            make().fit(X, sparse.csr_array(np.stack([y, y], axis=1)))
+        with pytest.raises(DataError, match="y must have its largest entry between"):
+            make().fit(X, 1e300 * y)
+    with pytest.raises(DataError, match="X must be smaller: its products with the coefficients"):
+        model.predict(1e308 * np.sign(model.coef_)[None])

@@ -11,9 +11,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from limitpoint.errors import DataError, NetworkError, NotSeparable
 from limitpoint.estimators.linear_estimator import LinearEstimator, checked_weights
 from limitpoint.estimators.standard_starts import as_linear_network, standard_limit
-from limitpoint.foundation.arrays import Float, as_number, as_positive, as_truth
+from limitpoint.foundation.arrays import Float, as_number, as_number_within, as_truth
 from limitpoint.networks import CoupledNetwork, Diagonal, Network
 from limitpoint.tasks import Classification
+from limitpoint.tasks.task import LARGEST, SMALLEST, check_size
 from limitpoint.theory import Limit
 
 __all__ = ["ImplicitBiasClassifier"]
@@ -112,6 +113,7 @@ class ImplicitBiasClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[
         self._check_settings(network)
         matrix, labels = self._validated(X, y, accept_sparse=("csr", "csc"), dtype=np.float64)
         _check_labels(labels)
+        check_size(matrix, "X")
         weights = checked_weights(sample_weight, matrix.shape[0])
         dense, kept = (matrix.toarray() if issparse(matrix) else matrix), weights > 0
         dense, labels, weights = dense[kept], labels[kept], weights[kept]
@@ -140,10 +142,18 @@ class ImplicitBiasClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[
 
     def _check_settings(self, network: Network) -> None:
         as_truth(self.fit_intercept, "fit_intercept", DataError)
-        as_positive(self.intercept_scaling, "intercept_scaling", DataError)
-        rule = "C must be a positive number, or infinity"
-        if not as_number(self.C, rule, DataError) > 0:
-            raise DataError(f"{rule}; it is {self.C}")
+        as_number_within(
+            self.intercept_scaling,
+            SMALLEST,
+            LARGEST,
+            "margins are products with it",
+            "intercept_scaling",
+            DataError,
+        )
+        rule = f"C must be a number from {SMALLEST:g} to {LARGEST:g}, or infinity"
+        cost = as_number(self.C, rule, DataError)
+        if not (SMALLEST <= cost <= LARGEST or np.isposinf(cost)):
+            raise DataError(f"{rule}; it is {cost:g}")
         adds = self.fit_intercept or np.isfinite(self.C)
         if adds and not isinstance(network, Diagonal | CoupledNetwork):
             raise NetworkError(

@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from limitpoint.errors import DataError
 from limitpoint.estimators.fitted_rows import FittedRows
 from limitpoint.foundation.arrays import Float, as_float_array, as_truth, check_masks
-from limitpoint.tasks.task import LARGEST, SMALLEST
+from limitpoint.tasks.task import LARGEST, SMALLEST, check_size
 
 __all__ = ["LinearEstimator", "LinearRegressor", "checked_weights"]
 
@@ -25,7 +26,10 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # untyped library
     def _outputs(self, X: ArrayLike) -> Float:
         check_is_fitted(self)
         matrix = self._validated(X, accept_sparse="csr", reset=False)
-        outputs: Float = matrix @ self.coef_.T + self.intercept_
+        with np.errstate(over="ignore", invalid="ignore"):
+            outputs: Float = matrix @ self.coef_.T + self.intercept_
+        if not np.isfinite(outputs).all():
+            raise DataError("X must be smaller: its products with the coefficients overflow")
         return outputs
 
     def _validated(self, *data: Any, **settings: Any) -> Any:
@@ -33,7 +37,8 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # untyped library
         for name, one in zip(("X", "y"), data, strict=False):
             check_masks(one, name, DataError)
         try:
-            with np.errstate(over="ignore"):  # of a wider float: it is infinite then, and refused
+            # Of a wider float that is infinite then, and of infinities that are added up.
+            with np.errstate(over="ignore", invalid="ignore"):
                 return validate_data(self, *data, **settings)
         except TypeError as error:
             raise _WrongKind(f"X and y must be arrays of real numbers: {error}") from None
@@ -67,6 +72,10 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, LinearEstimator):  # typ
             multi_output=True,
             dtype=np.float64,
         )
+        if issparse(targets):
+            raise DataError("y must be an array of real numbers; it is a sparse matrix")
+        check_size(matrix, "X")
+        check_size(targets, "y")
         weights = checked_weights(sample_weight, matrix.shape[0])
         return matrix, np.asarray(targets, dtype=np.float64), weights
 

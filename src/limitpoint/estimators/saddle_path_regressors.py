@@ -214,7 +214,9 @@ class SaddlePathRegressorCV(_PathRegressor):
                 for fitted, left_out in splits
                 if weights[fitted].any() and weights[left_out].any()
             ]
-        except (TypeError, ValueError, IndexError) as error:
+        except Warning:
+            raise
+        except Exception as error:  # whatever a splitter of another library raises, too
             raise DataError(f"cv must be a number of folds, or a splitter: {error}") from None
         if not kept:
             raise DataError(
