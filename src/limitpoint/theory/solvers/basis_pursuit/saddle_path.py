@@ -118,9 +118,10 @@ class SaddlePath(Labelled, Result):
         """
         design, _, penalty = self._problem
         xi = np.stack([design.rmatvec(nu) for nu in self.duals])
-        rows, columns = self.sparse_coefs.nonzero()
-        values = self.sparse_coefs.data
-        moves = (values > penalty.lower[columns]) & (values < penalty.upper[columns])
+        entries = self.sparse_coefs.tocoo()  # with those that underflow to zero, unlike nonzero()
+        rows, columns, values = entries.row, entries.col, entries.data
+        inside = (values > penalty.lower[columns]) & (values < penalty.upper[columns])
+        moves = inside & (values != 0)
         thresholds = np.where(values > 0, penalty.t_plus[columns], -penalty.t_minus[columns])
         xi[rows[moves], columns[moves]] = thresholds[moves]
         read_only(xi)
@@ -233,8 +234,15 @@ class SaddlePath(Labelled, Result):
         return Group(
             table(f"Saddle path: {count} saddles{skipped}{unit}", columns, body),
             Text(f"Objective {self.objective:.9g}. {self.status}"),
-            self.certificate,
+            self._certificate_shown(),
         )
+
+    def _certificate_shown(self) -> Certificate:
+        """Of a path that was stopped, that the data are fitted is not asked of its last saddle."""
+        if self.status not in (Status.STOPPED, Status.CROSS_VALIDATED, Status.SADDLE_LIMIT):
+            return self.certificate
+        asked = {k: v for k, v in self.certificate.residuals.items() if k != "feasibility"}
+        return replace(self.certificate, residuals=asked)
 
     def _coefs_in_words(self, number: int) -> str:
         row = self.sparse_coefs[[number], :]

@@ -161,7 +161,7 @@ def _path(
     bound: int,
     stop: Callable[[Saddle], bool] | None,
 ) -> SaddlePath:
-    units = even_units(design, target)
+    units = even_units(design, target, penalty)
     even = (units.design(design), target / units.target, units.penalty(penalty))
     walk = SaddleWalk(*even)
     record = SaddleRecord(walk, units)
