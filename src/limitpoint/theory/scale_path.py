@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from limitpoint.errors import InitError
 from limitpoint.foundation.arrays import Float, as_number_array, read_only, shown
 from limitpoint.foundation.display import number, table
+from limitpoint.foundation.progress import job
 from limitpoint.foundation.result import Result
 from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.limit import Limit
@@ -128,9 +129,11 @@ def predict_path(problem: Problem, scales: ArrayLike) -> LimitPath:
         if theorem is not None and theorem.path is not None:
             found = theorem.path(first, [math.log(values[i]) for i in inside])
             limits.update((i, one) for i, one in zip(inside, found, strict=True) if one is not None)
-    for i in order:
-        if i not in limits:
+    left = [i for i in order if i not in limits]
+    with job("limits", len(left), unit="scales") as alone:
+        for i in left:
             limits[i] = predict(_at(problem, values[i]))
+            alone.advance()
     return LimitPath(values, tuple(limits[i] for i in range(len(values))))
 
 
