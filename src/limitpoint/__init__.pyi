@@ -23,6 +23,7 @@ from .dynamics import (
     train,
     train_many,
 )
+from .foundation.progress import progress
 from .init import Init
 from .networks import (
     Convolutional,
@@ -87,6 +88,7 @@ __all__ = [
     "plot",
     "predict",
     "predict_path",
+    "progress",
     "results",
     "saddle_path",
     "sde",

@@ -372,7 +372,6 @@ TABLE = {
             "optimiser": NOT_OPTIMISER,
             "steps": (*COUNT, None, 2**63),
             "record": (*ARRAY, 0, -1, 1.5, True, [1.5], [11], [-1], [[1]], 10**12, [True]),
-            "progress": TRUTH,
         },
     ),
     "train_many": Entry(

@@ -12,6 +12,7 @@ from limitpoint.foundation.arrays import Float, as_number_array, read_only, show
 from limitpoint.foundation.display import number, table
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.labels import named_after
+from limitpoint.foundation.progress import job
 from limitpoint.foundation.result import Result
 from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.limit import Limit
@@ -144,9 +145,11 @@ def predict_path(problem: Problem, scales: ArrayLike) -> LimitPath:
         if theorem is not None and theorem.path is not None:
             found = theorem.path(first, [math.log(values[i]) for i in inside])
             limits.update((i, one) for i, one in zip(inside, found, strict=True) if one is not None)
-    for i in order:
-        if i not in limits:
+    left = [i for i in order if i not in limits]
+    with job("limits", len(left), unit="scales") as alone:
+        for i in left:
             limits[i] = predict(_at(problem, values[i]))
+            alone.advance()
     named = (named_after(limits[i], problem.task) for i in range(len(values)))
     return LimitPath(values, tuple(named))
 

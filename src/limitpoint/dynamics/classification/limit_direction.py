@@ -25,6 +25,7 @@ from limitpoint.foundation.arrays import Float, as_positive, as_whole_number
 from limitpoint.foundation.display import number, table
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.labels import Labelled, carries_names
+from limitpoint.foundation.progress import job
 from limitpoint.foundation.result import Result
 from limitpoint.problem import Problem, as_problem
 from limitpoint.status import Status
@@ -279,18 +280,20 @@ def _follow(
     last = state
     place, direction = chart.seen(state)
     log_margins, directions = [place], [direction]
-    for _ in range(max_steps):
-        if place >= log_margin:
-            break
-        solver.step()
-        if solver.status != "running" or not np.isfinite(solver.y).all():
-            break
-        place, direction = chart.seen(solver.y)
-        if place > chart.farthest or not np.isfinite(direction).all():
-            break
-        last = solver.y
-        log_margins.append(place)
-        directions.append(direction)
+    with job("direction of the flow") as steps:
+        for _ in range(max_steps):
+            if place >= log_margin:
+                break
+            solver.step()
+            if solver.status != "running" or not np.isfinite(solver.y).all():
+                break
+            place, direction = chart.seen(solver.y)
+            if place > chart.farthest or not np.isfinite(direction).all():
+                break
+            last = solver.y
+            log_margins.append(place)
+            directions.append(direction)
+            steps.advance()
     return np.array(log_margins), np.array(directions), chart.layers(last)
 
 
