@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from limitpoint.foundation.display import table
+from limitpoint.foundation.display import Page, counted, table
 from limitpoint.foundation.result import Result
 from limitpoint.papers.experiment import Experiment
 from limitpoint.papers.reports.folder import finished, remove_unfinished, write
@@ -64,7 +64,11 @@ class Reproduction(Result):
             },
         }
 
-    def __rich__(self) -> Any:
+    def _facts(self) -> tuple[str, ...]:
+        word = "PASSED" if self.passed else "FAILED"
+        return word, counted(len(self.outcomes), "experiment")
+
+    def _page(self) -> Page:
         rows = [_row(outcome) for outcome in self.outcomes]
         word = "PASSED" if self.passed else "FAILED"
         columns = ("experiment", "", "checks", "seconds", "closest to its tolerance")

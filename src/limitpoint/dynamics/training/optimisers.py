@@ -19,6 +19,7 @@ from limitpoint.foundation.arrays import (
     as_whole_number,
     check_numbers,
 )
+from limitpoint.foundation.display import Setting
 from limitpoint.problem import Problem
 
 __all__ = [
@@ -45,7 +46,7 @@ STEPS_PER_BLOCK = 1024
 LARGEST_RATE = 1e290
 
 
-class Optimiser(ABC):
+class Optimiser(Setting, ABC):
     """A rule for one training step, traceable by JAX."""
 
     @property

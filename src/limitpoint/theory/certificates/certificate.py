@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 
 from limitpoint.foundation.arrays import Float, read_only
-from limitpoint.foundation.display import number, table
+from limitpoint.foundation.display import Page, counted, number, table
 from limitpoint.foundation.linalg import EPS
 from limitpoint.foundation.result import Result
 from limitpoint.status import Status
@@ -113,7 +113,11 @@ class Certificate(Result):
             attrs={"tolerance": self.tolerance},
         )
 
-    def __rich__(self) -> Any:
+    def _facts(self) -> tuple[str, ...]:
+        worst = f"worst {number(self.worst)} of {number(self.tolerance)}"
+        return counted(len(self.residuals), "residual"), worst, "ok" if self.ok else "NOT ok"
+
+    def _page(self) -> Page:
         rows = [
             (
                 name,

@@ -38,7 +38,7 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
         all(width == features for width in widths),
         None,
         f"{features} features, and {', '.join(map(str, widths))} neurons that do not start idle",
-        f"use hidden widths equal to the number of features, and {IDENTITY}",
+        "use hidden widths equal to the number of features",
     )
     *inner, last = [_smallest(a, b) for a, b in pairwise(layers)]
     lowest = min(inner, default=np.inf)
