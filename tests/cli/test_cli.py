@@ -221,6 +221,17 @@ def test_explain_names_every_theorem_and_every_failure_when_asked_to(limitpoint)
     assert "last layer zero" in out
 
 
+@pytest.mark.parametrize("columns", ["60", "80", "200"])
+def test_explain_is_short_and_begins_with_what_is_used(limitpoint, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    status, out, _ = limitpoint("explain", "problem.toml")
+    assert status == 0
+    assert out.startswith("labarriere2024.theorem1 is used")
+    assert "--all shows them" in " ".join(out.split())
+    assert len(out.splitlines()) < 45
+    assert max(map(len, out.splitlines())) <= int(columns)
+
+
 def test_explain_covers_scale_zero(limitpoint):
     status, out, _ = limitpoint("explain", *options("--scale", "0", "--json"))
     assert status == 0

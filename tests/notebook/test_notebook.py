@@ -63,7 +63,7 @@ SETTINGS = {
     "coordinates": "lp.SampleSpace()",
     "probe": "lp.analysis.Distance([1.0, 2.0])",
 }
-CAUGHT = """
+HANDLED = """
 try:
     lp.predict(unknown)
 except lp.errors.NoTheoremApplies as error:
@@ -73,7 +73,7 @@ assert again.explanation == lp.explain(unknown)
 text = str(limit) + repr(limit) + str(refusal) + str(lp.explain(unknown).full())
 """
 OTHERS = {
-    "caught": CAUGHT,
+    "handled": HANDLED,
     "full explanation": "lp.explain(problem).full()",
     "status": "limit.status",
     "print status": "print(limit.status)",
@@ -115,7 +115,7 @@ class Tables(HTMLParser):
         assert self.open.pop() == tag
 
 
-@pytest.mark.parametrize("name", ["setup", "caught"])
+@pytest.mark.parametrize("name", ["setup", "handled"])
 def test_nothing_is_shown_that_was_not_asked_for(cells, name):
     assert cells[name] == []
 

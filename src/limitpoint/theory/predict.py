@@ -51,7 +51,7 @@ def explain(problem: Problem) -> Explanation:
     >>> explanation = lp.explain(problem)
     >>> explanation.used
     Theorem(yun2021.corollary5: ...)
-    >>> print(explanation)  # doctest: +ELLIPSIS
+    >>> print(explanation)
     yun2021.corollary5 is used: ...
     """
     as_problem(problem)

@@ -107,5 +107,6 @@ def smallest_layer_is_unique(problem: Problem) -> Condition:
 def listed(mask: NDArray[np.bool_]) -> str:
     """The first few coordinates of a mask, in words."""
     found = np.flatnonzero(mask)
-    more = ", …" if len(found) > COORDINATES_NAMED else ""
+    left = len(found) - COORDINATES_NAMED
+    more = f", … {left} more" if left > 0 else ""
     return ", ".join(str(i) for i in found[:COORDINATES_NAMED]) + more

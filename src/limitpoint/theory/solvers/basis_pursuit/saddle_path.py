@@ -248,4 +248,4 @@ class SaddlePath(Result):
 def _listed(indices: tuple[int, ...]) -> str:
     """At most three indices: ties of more are rare and long."""
     shown = ", ".join(str(i) for i in indices[:3])
-    return f"{shown}, …" if len(indices) > 3 else shown
+    return f"{shown}, … {len(indices) - 3} more" if len(indices) > 3 else shown
