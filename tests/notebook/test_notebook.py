@@ -88,9 +88,13 @@ def cells():
         sources |= {name: source, f"print {name}": f"print({source})"}
     notebook = nbformat.v4.new_notebook()
     notebook.cells = [nbformat.v4.new_code_cell(source) for source in sources.values()]
-    nbclient.NotebookClient(
-        notebook, timeout=600, kernel_name="python3", allow_errors=True
-    ).execute()
+    # A kernel may send one print in pieces.
+    client = nbclient.NotebookClient(
+        notebook, timeout=600, kernel_name="python3", allow_errors=True, coalesce_streams=True
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("COLUMNS")
+        client.execute()
     return dict(zip(sources, (cell.outputs for cell in notebook.cells), strict=True))
 
 
