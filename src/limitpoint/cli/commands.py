@@ -9,7 +9,7 @@ import typer
 from matplotlib.figure import Figure
 
 from limitpoint import examples, plot
-from limitpoint.cli.output import Json, Plot, conclude, console, save, show
+from limitpoint.cli.output import Json, Plot, conclude, save, show
 from limitpoint.cli.problem_options import Margin, check_margin, numbers, on_a_problem
 from limitpoint.dynamics import (
     GD,
@@ -94,6 +94,7 @@ ScaleList = Annotated[
 Lowest = Annotated[float, typer.Option("--from", help="The smallest scale.")]
 Highest = Annotated[float, typer.Option("--to", help="The largest scale.")]
 Points = Annotated[int, typer.Option(help="Number of scales, evenly spaced in logarithms.")]
+AllTheorems = Annotated[bool, typer.Option("--all", help="Every theorem, with all its conditions.")]
 Zero = Annotated[bool, typer.Option("--zero", help="Also the limit of vanishing initialisation.")]
 Infinity = Annotated[bool, typer.Option("--infinity", help="Also the lazy limit, scale infinity.")]
 
@@ -391,14 +392,15 @@ def activation_command(problem: Problem, json_: Json = False) -> None:
     show(activation_times(problem.network, problem.init, feature_names=names), json_)
     if not json_:
         degree = problem.network.degree
-        console.print("The unit is", "log(1/s)." if degree == 2 else f"s^{2 - degree}.")
+        typer.echo("The unit is " + ("log(1/s)." if degree == 2 else f"s^{2 - degree}."))
 
 
 @app.command("explain")
 @on_a_problem()
-def explain_command(problem: Problem, json_: Json = False) -> None:
-    """Show which theorems apply and, for the others, which condition fails and by how much."""
-    show(explain(problem), json_)
+def explain_command(problem: Problem, all_: AllTheorems = False, json_: Json = False) -> None:
+    """Show which theorem is used and, of the nearest others, what fails and what to change."""
+    found = explain(problem)
+    show(found.full() if all_ and not json_ else found, json_)
 
 
 @app.command("demo")
@@ -409,5 +411,5 @@ def demo_command(json_: Json = False, plot_: Plot = None) -> None:
     problem = Problem(network, Init.random(network, task, scale=1e-4, seed=0), task)
     verdict = verify(problem, training=GD(learning_rate=2e-3), steps=60_000)
     if not json_:
-        console.print(verdict.limit)
+        typer.echo(f"{verdict.limit}\n")
     conclude(verdict, json_, plot_)

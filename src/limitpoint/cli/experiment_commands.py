@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from limitpoint.cli.commands import app
-from limitpoint.cli.output import FAILED, Json, console, show
+from limitpoint.cli.output import FAILED, Json, show
 from limitpoint.errors import LimitpointError
+from limitpoint.foundation.display import Page
 from limitpoint.papers import (
     Experiment,
     atlas_page,
@@ -50,7 +50,7 @@ def reproduce_command(
     """
     if list_:
         for one in experiments():
-            console.print(Text(f"{one.id}: {one.title}"))
+            typer.echo(f"{one.id}: {one.title}")
         return
     if all_ == bool(names):
         raise LimitpointError("name experiments or papers, or give --all; --list shows them")
@@ -75,7 +75,7 @@ def report_command(
     ] = None,
 ) -> None:
     """Build one HTML page from the experiments that are finished."""
-    console.print(Text(str(report(out, to))))
+    typer.echo(str(report(out, to)))
 
 
 @app.command("errata")
@@ -102,5 +102,4 @@ def atlas_command(markdown: Markdown = False, json_: Json = False) -> None:
         return
     for theorem in theorems():
         heading = f"{theorem.id} (concludes a {theorem.concludes})"
-        console.print(Text(heading), Text(theorem.statement), Text(theorem.citation), sep="\n")
-        console.print()
+        typer.echo(f"{Page(heading, theorem.statement, theorem.citation)}\n")

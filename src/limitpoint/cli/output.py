@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from matplotlib.figure import Figure
-from rich.console import Console
 
 from limitpoint import plot
 from limitpoint.verify import Outcome, Verdict
@@ -19,13 +18,11 @@ __all__ = [
     "Json",
     "Plot",
     "conclude",
-    "console",
     "save",
     "show",
 ]
 
 FAILED, BAD_INPUT, INCONCLUSIVE = 1, 2, 3
-console = Console()
 
 
 def _checked_plot(path: Path | None) -> Path | None:
@@ -47,7 +44,7 @@ def show(result: Any, as_json: bool) -> None:
     if as_json:
         typer.echo(_json(result.to_dict()))
     else:
-        console.print(result)
+        typer.echo(str(result))
 
 
 def _json(content: Any) -> str:

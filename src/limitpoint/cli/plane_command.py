@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from matplotlib.figure import Figure
-from rich.console import Group
 
 from limitpoint import examples
 from limitpoint.cli.commands import app
@@ -28,7 +27,7 @@ from limitpoint.cli.problem_options import (
 from limitpoint.dynamics import Trajectory, flow
 from limitpoint.errors import LimitpointError, NoTheoremApplies
 from limitpoint.foundation.arrays import Float, as_whole_number
-from limitpoint.foundation.display import number, table
+from limitpoint.foundation.display import Displayed, Page, number, table
 from limitpoint.init import Init
 from limitpoint.networks import Convolutional, Diagonal, FullyConnected, Network
 from limitpoint.papers.plane_figure import plot_plane
@@ -56,7 +55,7 @@ class PlaneRun:
 
 
 @dataclass(frozen=True, eq=False)
-class Plane:
+class Plane(Displayed):
     """Several networks from the same starts."""
 
     task: Task
@@ -100,7 +99,7 @@ class Plane:
             return end, None if one.limit is None else one.limit.direction
         return one.run.coef, None if one.limit is None else one.limit.coef
 
-    def __rich__(self) -> Any:
+    def _page(self) -> Page:
         rows = []
         for one in self.runs:
             end, wanted = self._compared(one)
@@ -121,7 +120,7 @@ class Plane:
             for name in NETWORKS
             if any(one.limit is None for one in self.runs if one.network == name)
         ]
-        return Group(
+        return Page(
             table(f"Two-layer networks from scale {self.scale:g}", columns, rows),
             *([f"Predicted by {', '.join(ids)}."] if ids else []),
             *([f"No theorem predicts the end of: {', '.join(missing)}."] if missing else []),
