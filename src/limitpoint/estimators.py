@@ -112,7 +112,12 @@ class SaddlePathRegressor(_LinearRegressor):
             limit = as_whole_number(limit, 0, "n_saddles", DataError)
         centred, residual, X_mean, y_mean = _centre(matrix, targets, self.fit_intercept)
         self.path_: SaddlePath = saddle_path(
-            centred, residual, self.t_plus, self.t_minus, max_saddles=limit
+            centred,
+            residual,
+            self.t_plus,
+            self.t_minus,
+            max_saddles=limit,
+            feature_names=_names(self),
         )
         self.n_iter_ = self.path_.n_saddles
         self._set_coef(self.path_.coef, X_mean, y_mean)
@@ -206,7 +211,14 @@ class SaddlePathRegressorCV(_LinearRegressor):
         else:
             limit = as_whole_number(limit, 0, "max_n_saddles", DataError)
         centred, residual, X_mean, y_mean = _centre(X, y, self.fit_intercept)
-        path = saddle_path(centred, residual, self.t_plus, self.t_minus, max_saddles=limit)
+        path = saddle_path(
+            centred,
+            residual,
+            self.t_plus,
+            self.t_minus,
+            max_saddles=limit,
+            feature_names=_names(self),
+        )
         return path, X_mean, y_mean
 
     def _fold_errors(
@@ -257,13 +269,19 @@ class ImplicitBiasRegressor(_LinearRegressor):
         dense = matrix.toarray() if issparse(matrix) else matrix
         centred, residual, X_mean, y_mean = _centre(dense, targets, self.fit_intercept)
         network = Diagonal(depth=2) if self.network is None else as_network(self.network)
-        task = Regression(centred, residual)
+        task = Regression(centred, residual, feature_names=_names(self))
         both_scales(self.scale, None)  # refused here, where no other start is tried
         init = _standard_start(network, task, self.scale)
         self.limit_ = predict(Problem(network, init, task))
         self.n_iter_ = self.limit_.iterations
         self._set_coef(self.limit_.coef, X_mean, y_mean)
         return self
+
+
+def _names(estimator: Any) -> Any:
+    """The names of the columns, where X was a frame and they differ."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return names if names is not None and len(set(names)) == len(names) else None
 
 
 class _WrongKind(DataError, TypeError):
