@@ -130,6 +130,8 @@ def test_estimators_pass_them_on():
     assert chosen.path_.feature_names == NAMES
     fitted = estimators.ImplicitBiasRegressor().fit(data, targets)
     assert fitted.limit_.feature_names == NAMES
+    classes = estimators.ImplicitBiasClassifier(C=1.0).fit(data, np.sign(targets))
+    assert classes.limit_.feature_names[:5] == (*NAMES, "(intercept)")
     unnamed = estimators.SaddlePathRegressor().fit(data.to_numpy(), targets)
     assert unnamed.path_.feature_names is None
 

@@ -10,23 +10,28 @@ from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 from scipy import sparse
 
 from limitpoint.errors import LimitpointError, ResultFileError
 from limitpoint.foundation.arrays import as_path, as_truth, one_line, read_only, shown
 from limitpoint.foundation.atomic import check_new, writing
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.reading import read_npz
 from limitpoint.foundation.values import Value
 from limitpoint.status import Status
 
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "a saved sweep")
+
 __all__ = ["load", "save"]
 
-FORMAT, VERSION = "limitpoint value", 1
+FORMAT, VERSION = "limitpoint value", 2
 DESCRIPTION = "description"
 # Rooms that hold every class whose values can be saved; theorems are known by their ids.
 ROOMS = ("limitpoint.results", "limitpoint.networks", "limitpoint.problem")
@@ -108,7 +113,7 @@ def _encoded(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
         return {type(value).__name__: [_encoded(one, arrays) for one in value]}
     if isinstance(value, Enum) and type(value).__name__ in ENUMS:
         return {"enum": type(value).__name__, "name": value.name}
-    if isinstance(value, xr.Dataset):
+    if hasattr(value, "data_vars"):  # an xarray data set
         parts = {"variables": value.data_vars, "coords": value.coords}
         return {
             "dataset": {
@@ -170,7 +175,7 @@ def _decoded(content: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     return made
 
 
-def _dataset(content: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> xr.Dataset:
+def _dataset(content: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> "xr.Dataset":
     parts = {
         name: {key: (tuple(dims), _decoded(one, arrays)) for key, dims, one in listed}
         for name, listed in content["dataset"].items()

@@ -12,19 +12,24 @@ side on which it did not start is never reached.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import elliprf
 
 from limitpoint.foundation.arrays import Float
 from limitpoint.foundation.display import number, table
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.labels import Labelled
 from limitpoint.foundation.result import Result
 from limitpoint.mirror.deep_diagonal.gauss_rule import gauss_rule
 from limitpoint.mirror.deep_diagonal.smallest_layer import smallest_layer
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "to_xarray")
 
 __all__ = ["ActivationTimes", "diagonal_activation_times"]
 
@@ -76,7 +81,7 @@ class ActivationTimes(Labelled, Result):
             "upper": np.broadcast_to(self.upper, self.t_plus.shape).tolist(),
         }
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> "xr.Dataset":
         """As a labelled data set."""
         shape = self.t_plus.shape
         return xr.Dataset(

@@ -15,6 +15,7 @@ from limitpoint.foundation.values import Value
 from limitpoint.init import Init
 from limitpoint.mirror import ActivationTimes, MirrorMap
 from limitpoint.mirror.charts.log_chart import LogChart
+from limitpoint.networks.kinds.layer_gradients import hessian_of_multilinear
 from limitpoint.tasks import Regression, Task
 
 __all__ = ["Network", "activation_times", "as_network"]
@@ -60,6 +61,23 @@ class Network(Value, ABC):
         By default the outputs, which have none.
         """
         return self.outputs(layers, X)
+
+    def layer_gradients(
+        self, layers: Sequence[Float], direction: Float
+    ) -> tuple[Float, ...] | None:
+        """The gradient of `⟨β, direction⟩` in every layer, where it is written out.
+
+        Leading axes of layers and direction are broadcast. By default None: then JAX
+        differentiates the coefficients.
+        """
+        return None
+
+    def layer_hessian(self, layers: Sequence[Float], direction: Float) -> Float:
+        """The second derivatives of `⟨β, direction⟩` in all entries, where the gradient is known.
+
+        By default those of a network that is linear in each of its layers.
+        """
+        return hessian_of_multilinear(self, layers, direction)
 
     @abstractmethod
     def invariants(self, layers: Sequence[Float]) -> Float:

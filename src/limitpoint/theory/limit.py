@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from rich.console import Group
 
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_kind, read_only
 from limitpoint.foundation.display import number, table
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.labels import Labelled
 from limitpoint.foundation.result import Result
 from limitpoint.status import Status
@@ -18,6 +18,11 @@ from limitpoint.theory.certificates.certificate import Certificate
 
 if TYPE_CHECKING:
     from limitpoint.theory.atlas import Theorem
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "to_xarray")
 
 __all__ = ["Limit", "as_limit"]
 
@@ -88,7 +93,7 @@ class Limit(Labelled, Result):
         direction: Float = read_only(self.coef / (norm or 1.0))
         return direction
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> "xr.Dataset":
         """As a labelled data set."""
         along = ("feature", "output")[: self.coef.ndim]
         # A network that reduces to another has the mirror coordinates of that one.

@@ -2,21 +2,27 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import ArrayLike
 
 from limitpoint.errors import InitError
 from limitpoint.foundation.arrays import Float, as_number_array, read_only, shown
 from limitpoint.foundation.display import number, table
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.labels import named_after
+from limitpoint.foundation.progress import job
 from limitpoint.foundation.result import Result
 from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.predict import predict
 from limitpoint.theory.theorems.diagonalisable import strongest
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "to_xarray")
 
 __all__ = ["LimitPath", "predict_path"]
 
@@ -68,7 +74,7 @@ class LimitPath(Result):
         """Whether every limit is certified."""
         return all(limit.certificate.ok for limit in self.limits)
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> "xr.Dataset":
         """As a labelled data set along the scale."""
         return xr.concat(
             [limit.to_xarray().drop_attrs() for limit in self.limits],
@@ -139,9 +145,11 @@ def predict_path(problem: Problem, scales: ArrayLike) -> LimitPath:
         if theorem is not None and theorem.path is not None:
             found = theorem.path(first, [math.log(values[i]) for i in inside])
             limits.update((i, one) for i, one in zip(inside, found, strict=True) if one is not None)
-    for i in order:
-        if i not in limits:
+    left = [i for i in order if i not in limits]
+    with job("limits", len(left), unit="scales") as alone:
+        for i in left:
             limits[i] = predict(_at(problem, values[i]))
+            alone.advance()
     named = (named_after(limits[i], problem.task) for i in range(len(values)))
     return LimitPath(values, tuple(named))
 

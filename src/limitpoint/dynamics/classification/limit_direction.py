@@ -6,10 +6,9 @@ the two are extrapolated.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from rich.console import Group
 
 from limitpoint.dynamics.classification.far_charts import MARGIN_ERROR, FarChart, far_chart
@@ -24,11 +23,18 @@ from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_positive, as_whole_number
 from limitpoint.foundation.display import number, table
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.labels import Labelled, carries_names
+from limitpoint.foundation.progress import job
 from limitpoint.foundation.result import Result
 from limitpoint.problem import Problem, as_problem
 from limitpoint.status import Status
 from limitpoint.tasks import Classification
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "to_xarray")
 
 __all__ = ["LimitDirection", "limit_direction"]
 
@@ -107,7 +113,7 @@ class LimitDirection(Labelled, Result):
             **{name: value if np.isfinite(value) else None for name, value in numbers.items()},
         }
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> "xr.Dataset":
         """As a labelled data set: directions by the logarithm of the margin."""
         return xr.Dataset(
             {"direction": (("log_margin", "feature"), self.directions)},
@@ -274,18 +280,20 @@ def _follow(
     last = state
     place, direction = chart.seen(state)
     log_margins, directions = [place], [direction]
-    for _ in range(max_steps):
-        if place >= log_margin:
-            break
-        solver.step()
-        if solver.status != "running" or not np.isfinite(solver.y).all():
-            break
-        place, direction = chart.seen(solver.y)
-        if place > chart.farthest or not np.isfinite(direction).all():
-            break
-        last = solver.y
-        log_margins.append(place)
-        directions.append(direction)
+    with job("direction of the flow") as steps:
+        for _ in range(max_steps):
+            if place >= log_margin:
+                break
+            solver.step()
+            if solver.status != "running" or not np.isfinite(solver.y).all():
+                break
+            place, direction = chart.seen(solver.y)
+            if place > chart.farthest or not np.isfinite(direction).all():
+                break
+            last = solver.y
+            log_margins.append(place)
+            directions.append(direction)
+            steps.advance()
     return np.array(log_margins), np.array(directions), chart.layers(last)
 
 

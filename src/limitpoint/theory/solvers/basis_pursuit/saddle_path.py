@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 from rich.console import Group
 from rich.text import Text
@@ -14,6 +13,7 @@ from scipy import sparse
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_number, as_whole_number, read_only
 from limitpoint.foundation.display import table
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.labels import Labelled
 from limitpoint.foundation.result import Result
 from limitpoint.foundation.values import Value
@@ -21,6 +21,11 @@ from limitpoint.status import Status
 from limitpoint.theory.certificates.certificate import Certificate
 from limitpoint.theory.solvers.basis_pursuit.data_matrix import Design, euclidean_norm
 from limitpoint.theory.solvers.basis_pursuit.penalty import WeightedL1
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "to_xarray")
 
 # A slope below this fraction of ‖x‖‖r‖ is shown as zero: r is recomputed from k here, so its
 # rounding error is that of y, not of r.
@@ -113,9 +118,10 @@ class SaddlePath(Labelled, Result):
         """
         design, _, penalty = self._problem
         xi = np.stack([design.rmatvec(nu) for nu in self.duals])
-        rows, columns = self.sparse_coefs.nonzero()
-        values = self.sparse_coefs.data
-        moves = (values > penalty.lower[columns]) & (values < penalty.upper[columns])
+        entries = self.sparse_coefs.tocoo()  # with those that underflow to zero, unlike nonzero()
+        rows, columns, values = entries.row, entries.col, entries.data
+        inside = (values > penalty.lower[columns]) & (values < penalty.upper[columns])
+        moves = inside & (values != 0)
         thresholds = np.where(values > 0, penalty.t_plus[columns], -penalty.t_minus[columns])
         xi[rows[moves], columns[moves]] = thresholds[moves]
         read_only(xi)
@@ -162,7 +168,7 @@ class SaddlePath(Labelled, Result):
             raise LimitpointError(f"{rule}; it is {unit}")
         return replace(self, time_unit=unit)
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> "xr.Dataset":
         """As a labelled data set: coefficients and mirror coordinates by saddle and feature."""
         return xr.Dataset(
             {
@@ -228,8 +234,15 @@ class SaddlePath(Labelled, Result):
         return Group(
             table(f"Saddle path: {count} saddles{skipped}{unit}", columns, body),
             Text(f"Objective {self.objective:.9g}. {self.status}"),
-            self.certificate,
+            self._certificate_shown(),
         )
+
+    def _certificate_shown(self) -> Certificate:
+        """Of a path that was stopped, that the data are fitted is not asked of its last saddle."""
+        if self.status not in (Status.STOPPED, Status.CROSS_VALIDATED, Status.SADDLE_LIMIT):
+            return self.certificate
+        asked = {k: v for k, v in self.certificate.residuals.items() if k != "feasibility"}
+        return replace(self.certificate, residuals=asked)
 
     def _coefs_in_words(self, number: int) -> str:
         row = self.sparse_coefs[[number], :]

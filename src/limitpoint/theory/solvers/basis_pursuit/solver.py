@@ -10,6 +10,7 @@ from limitpoint.errors import DataError
 from limitpoint.foundation.arrays import MOST_AXES, Float, as_float_array, as_whole_number, shown
 from limitpoint.foundation.labels import as_names
 from limitpoint.foundation.linalg import Equilibrated, has_distinct_rows
+from limitpoint.foundation.progress import job
 from limitpoint.status import Status
 from limitpoint.theory.solvers.basis_pursuit.certify.examination import Examination, examine
 from limitpoint.theory.solvers.basis_pursuit.data_matrix import Design, Matrix, as_design
@@ -161,7 +162,7 @@ def _path(
     bound: int,
     stop: Callable[[Saddle], bool] | None,
 ) -> SaddlePath:
-    units = even_units(design, target)
+    units = even_units(design, target, penalty)
     even = (units.design(design), target / units.target, units.penalty(penalty))
     walk = SaddleWalk(*even)
     record = SaddleRecord(walk, units)
@@ -178,15 +179,17 @@ def _follow(
     bound: int,
     stop: Callable[[Saddle], bool] | None,
 ) -> Status:
-    while True:
-        found = walk.step() if record.n_saddles < bound else None
-        if found is None:
-            return Status.CONVERGED if walk.is_fitted() else Status.SADDLE_LIMIT
-        if found is not Step.SADDLE:
-            return STATUS_AFTER[found]
-        record.add(walk)
-        if stop is not None and stop(record.last()):
-            return Status.STOPPED
+    with job("saddle path", unit="saddles") as saddles:
+        while True:
+            found = walk.step() if record.n_saddles < bound else None
+            if found is None:
+                return Status.CONVERGED if walk.is_fitted() else Status.SADDLE_LIMIT
+            if found is not Step.SADDLE:
+                return STATUS_AFTER[found]
+            record.add(walk)
+            saddles.advance()
+            if stop is not None and stop(record.last()):
+                return Status.STOPPED
 
 
 def _result(
