@@ -98,9 +98,9 @@ def test_a_full_disk_is_told_with_the_name_of_the_file(tmp_path, monkeypatch):
         ("problem.toml", lambda path: lp.io.save_problem(PROBLEM, path)),
         ("figure.png", lambda path: lp.plot.save(figure, path)),
     ]:
-        with pytest.raises(OSError, match="No space left") as caught:
+        with pytest.raises(OSError, match="No space left") as refused:
             write(tmp_path / name)
-        assert caught.value.filename == str(tmp_path / name)
+        assert refused.value.filename == str(tmp_path / name)
     assert names(tmp_path) == []
 
 

@@ -85,9 +85,9 @@ def test_damaged_data_is_refused_in_one_line(tmp_path, name):
     if file.endswith("parquet"):
         pytest.importorskip("pyarrow")
     (tmp_path / file).write_bytes(content)
-    with pytest.raises(ProblemFileError, match=file) as caught:
+    with pytest.raises(ProblemFileError, match=file) as refused:
         read_array(str(tmp_path / file), "X")
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(refused.value)
 
 
 def test_a_bomb_is_not_unpacked_unless_the_limit_is_raised(tmp_path, monkeypatch):
@@ -123,9 +123,9 @@ def test_a_bomb_is_not_unpacked_unless_the_limit_is_raised(tmp_path, monkeypatch
 def test_hostile_problem_files(tmp_path, content, message):
     path = tmp_path / "problem.toml"
     path.write_bytes(content + b"\n" + REST.encode())
-    with pytest.raises(ProblemFileError, match=message) as caught:
+    with pytest.raises(ProblemFileError, match=message) as refused:
         lp.io.load_problem(path)
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])

@@ -159,9 +159,9 @@ def test_words_are_names_whatever_is_said_of_numbers(tmp_path):
     ],
 )
 def test_what_cannot_be_read_is_named(tmp_path, text, message):
-    with pytest.raises(ProblemFileError, match=message) as caught:
+    with pytest.raises(ProblemFileError, match=message) as refused:
         table(tmp_path, text)
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(refused.value)
 
 
 # ---------------------------------------------------------------- in tasks and problem files
