@@ -96,6 +96,8 @@ NOT_TASK = (*OBJECTS, None, NETWORK, lp.Regression)
 NOT_OPTIMISER = (*OBJECTS, None, 0.1, lp.GD, TASK)
 NOT_RUN = (*OBJECTS, None, lp.results.Trajectory, problem())
 NOT_LIMIT = (*OBJECTS, lp.results.Limit, problem())
+# Names of two features.
+NAMES = (*OBJECTS, "ab", ["a"], ["a", 1], ["a", "a"], ["a", "b", "c"])
 NOT_PATH = (5, 1j, None, object(), Unshown(), ["x"], b"x", "nul\0nul", np.ones(2))
 SEVERAL_NUMBERS = ("x", b"x", {"a": 1}, object(), Unshown(), [], ["a", 2], [1.5, 2], [True, 2])
 
@@ -144,6 +146,8 @@ TABLE = {
             "X": (*FINITE_ARRAY, None, 1.0, [1.0], [[]], [[1e300]], [[1e-300]]),
             "y": (*FINITE_ARRAY, None, 1.0, [1.0, 2.0], [1e300]),
             "loss_factor": (*POSITIVE, None, 1e300, 1e-300, 1.7e308),
+            "feature_names": NAMES,
+            "target_names": (*NAMES, ["a"]),
         },
     ),
     "Classification": Entry(
@@ -154,6 +158,7 @@ TABLE = {
             "y": (*FINITE_ARRAY, None, [0, 1], [[1], [-1]], [1]),
             "loss": (*WORD, None, "hinge"),
             "loss_factor": (*POSITIVE, None, 1e300),
+            "feature_names": NAMES,
         },
     ),
     "MatrixSensing": Entry(
@@ -208,7 +213,7 @@ TABLE = {
     "activation_times": Entry(
         lp.analysis.activation_times,
         {"network": NETWORK, "init": problem().init},
-        {"network": NOT_NETWORK, "init": (*OBJECTS, None, lp.Init)},
+        {"network": NOT_NETWORK, "init": (*OBJECTS, None, lp.Init), "feature_names": NAMES},
     ),
     "singular_vector_residual": Entry(
         lp.analysis.singular_vector_residual,
@@ -301,6 +306,7 @@ TABLE = {
             "upper": (*GROWTH, None),
             "max_saddles": WHOLE,
             "stop": without(OBJECTS, lp.Status),
+            "feature_names": NAMES,
         },
     ),
     "stationarity": Entry(
@@ -578,7 +584,11 @@ TABLE = {
     "save_problem": Entry(
         lp.io.save_problem,
         {"problem": problem(), "path": "problem.toml"},
-        {"problem": NOT_PROBLEM, "path": NOT_PATH},
+        {
+            "problem": NOT_PROBLEM,
+            "path": (*NOT_PATH, "problem.json", "", "a.npz:b.toml", "a.npz"),
+            "overwrite": (None, 1, "yes", [True]),
+        },
     ),
     "io.full_name": Entry(io.full_name, {}, {"name": without((*WORD, None), str)}),
     "io.make_network": Entry(
@@ -593,7 +603,14 @@ TABLE = {
             "source": (),
             "name": without((*WORD, None), str),
             "folder": NOT_PATH,
+            "header": TRUTH,
+            "index_column": TRUTH,
         },
+    ),
+    "io.read_table": Entry(
+        io.read_table,
+        {"path": "table.csv"},
+        {"path": (*NOT_PATH, "table.xyz"), "header": TRUTH, "index_column": TRUTH},
     ),
     "io.read_task": Entry(
         io.read_task,
@@ -652,6 +669,7 @@ INTERFACES = {"Diffusion", "Probe"} | {
 # Results, which the library makes: their fields are what it has computed.
 RESULTS = {
     *(
+        "io.Table",
         "Certificate",
         "Check",
         "Condition",

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from limitpoint.errors import LimitpointError, ProblemFileError
 from limitpoint.foundation.arrays import Float, as_path, as_truth, one_line, read_only
 from limitpoint.foundation.extras import load_extra
-from limitpoint.foundation.frames import as_names, as_plain
+from limitpoint.foundation.frames import as_plain
+from limitpoint.foundation.labels import as_names
 from limitpoint.foundation.reading import open_file, read_bytes
 from limitpoint.foundation.values import Value
 from limitpoint.io.table_layout import Layout, layout_of
@@ -97,7 +98,7 @@ def read_table(
     choices = (as_choice(header, "header"), as_choice(index_column, "index_column"))
     if not is_table(file):
         endings = ", ".join((*TEXTS, *PARQUET))
-        raise ProblemFileError(f"{file} must be a table: its name must end in one of {endings}")
+        raise ProblemFileError(f"path must end in one of {endings}; it is {file}")
     try:
         if _ending(file) in PARQUET:
             return _read_parquet(file, choices[1])

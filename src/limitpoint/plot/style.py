@@ -19,6 +19,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8
 NAMED = 7
 # Names of more letters than these in all do not fit side by side along an axis.
 LETTERS_ALONG = 16
+# The longest name of a tick, in letters.
+LONGEST_TICK = 12
 
 
 def new_figure(size: tuple[float, float]) -> Figure:
@@ -57,7 +59,7 @@ def style_of(
 
 def name_ticks(axes: Axes, features: Sequence[int], result: Any, **settings: Any) -> None:
     """Write the names of features along an axis, or their numbers; upright where they are long."""
-    names = [drawn(place_label((i,), result.feature_names)) for i in features]
+    names = [drawn(place_label((i,), result.feature_names, longest=LONGEST_TICK)) for i in features]
     upright = sum(len(name) for name in names) > LETTERS_ALONG
     axes.set_xticks(np.arange(len(names)), names, rotation=90 if upright else 0, **settings)
 
