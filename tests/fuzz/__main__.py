@@ -22,6 +22,7 @@ report = run(
     options.seed,
     start=options.case if one else options.start,
     only=options.only,
+    tell=lambda failure: print(failure, flush=True),
 )
 print(report)
 sys.exit(bool(report.failures))

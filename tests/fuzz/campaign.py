@@ -7,6 +7,7 @@ import traceback
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tests.fuzz import files, learners, verbs
@@ -56,14 +57,22 @@ class Report:
             for name in names
         ]
         total = f"{self.calls} calls, {len(self.failures)} failures"
-        return "\n".join([*lines, total, *self.failures])
+        return "\n".join([*lines, total])
 
 
-def run(count: int, seed: int, *, start: int = 0, only: str | None = None) -> Report:
-    """Run the cases with numbers from `start` on; those of one kind, if it is named."""
+def run(
+    count: int, seed: int, *, start: int = 0, only: str | None = None, tell: Any = None
+) -> Report:
+    """Run the cases with numbers from `start` on; those of one kind, if it is named.
+
+    `tell` is called with every failure, as it is found.
+    """
     report = Report()
     for number in range(start, start + count):
+        before = len(report.failures)
         run_case(seed, number, report, only)
+        for failure in report.failures[before:] if tell else ():
+            tell(failure)
     return report
 
 

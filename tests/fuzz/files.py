@@ -78,7 +78,7 @@ def read_files(draw: Draw, call: Judge, folder: Path) -> None:
 def name_networks(draw: Draw, call: Judge, folder: Path) -> None:
     """Networks by name, as files and options give them."""
     kind = draw.mostly(draw.pick(("diagonal", "rank_one", "power", "paired")), (*OBJECTS, "cubic"))
-    call(lp.io.full_name, draw.mostly(str(kind), OBJECTS))
+    call(lp.io.full_name, draw.mostly("rank-one", OBJECTS))
     numbers = draw.options(depth=lambda: draw.count(2, 3), width=lambda: draw.count(1, 3))
     data = draw.mostly(lp.Regression([[1.0, 2.0]], [1.0]), OBJECTS, 0.1)
     call(repr, call(lp.io.make_network, kind, data, **numbers))
