@@ -2,9 +2,11 @@
 
 from limitpoint.plot.figure_files import check_format, save
 from limitpoint.plot.limit_directions import plot_limit_direction
-from limitpoint.plot.limits_and_paths import plot_limit, plot_path, plot_saddles, plot_trajectory
+from limitpoint.plot.limits_and_paths import plot_limit, plot_path
+from limitpoint.plot.saddle_paths import plot_saddles
 from limitpoint.plot.spectra import plot_spectrum
 from limitpoint.plot.sweeps import plot_sweep
+from limitpoint.plot.trajectories import plot_trajectory
 
 __all__ = [
     "check_format",
