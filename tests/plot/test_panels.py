@@ -102,7 +102,10 @@ def test_what_cannot_be_drawn_into(drawn, name):
         with pytest.raises(lp.errors.LimitpointError, match=message):
             draw(drawn, name, **options)
 
-    axes = Figure().subplots(1, 4)
+    axes, removed = Figure().subplots(1, 4), Figure().subplots()
+    removed.remove()
+    refused("ax must be axes of matplotlib", ax=removed)
+    refused("ax must be axes of matplotlib", ax=Figure().add_subplot(projection="polar"))
     refused("ax must be axes of matplotlib", ax="axes")
     refused("ax must be axes of matplotlib", ax=[1.0])
     refused("ax must be (a single one|one for each of the)", ax=axes)

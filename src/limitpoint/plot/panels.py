@@ -210,13 +210,18 @@ def _as_axes(ax: Any, names: Sequence[str]) -> list[Axes]:
     if isinstance(given, np.ndarray):
         given = given.ravel().tolist()
     rule = "ax must be axes of matplotlib, as plt.subplots() makes them"
-    if not isinstance(given, list | tuple) or not all(isinstance(one, Axes) for one in given):
+    if not isinstance(given, list | tuple) or not all(map(_is_plain, given)):
         raise LimitpointError(f"{rule}; it is {shown(ax)}")
     if len(given) != len(names) or len({id(one) for one in given}) < len(given):
         panels = f"one for each of the {len(names)} panels {', '.join(names)}"
         wanted = "a single one" if len(names) == 1 else panels
         raise LimitpointError(f"ax must be {wanted}; there are {len(given)}")
     return list(given)
+
+
+def _is_plain(one: Any) -> bool:
+    """Whether these are axes of a figure, with an axis of x and one of y."""
+    return isinstance(one, Axes) and one.name == "rectilinear" and one.figure is not None
 
 
 def _as_size(figsize: Any) -> tuple[float, float]:
