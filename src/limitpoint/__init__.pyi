@@ -23,6 +23,7 @@ from .dynamics import (
     train,
     train_many,
 )
+from .foundation.progress import progress
 from .init import Init
 from .networks import (
     Convolutional,
@@ -44,6 +45,7 @@ from .status import Status
 from .tasks import Classification, MatrixSensing, Regression
 from .theory import explain, predict, predict_path, saddle_path
 from .verify import verify
+from .versions import show_versions
 
 __version__: str
 
@@ -86,9 +88,11 @@ __all__ = [
     "plot",
     "predict",
     "predict_path",
+    "progress",
     "results",
     "saddle_path",
     "sde",
+    "show_versions",
     "spectral",
     "train",
     "train_many",

@@ -1,12 +1,13 @@
 """What can go wrong with the input: one class per part of the problem.
 
 Every error names the argument, says what was wrong and what would be right.
-All of them are `ValueError`.
+All of them are `ValueError`. `Cancelled` is none: it says that a job was stopped on purpose.
 """
 
 from typing import Any
 
 __all__ = [
+    "Cancelled",
     "DataError",
     "InitError",
     "LimitpointError",
@@ -22,6 +23,14 @@ __all__ = [
 
 class LimitpointError(ValueError):
     """Base class of every error that limitpoint raises about its input."""
+
+
+class Cancelled(BaseException):
+    """A job was stopped by whoever follows its progress (`limitpoint.progress`).
+
+    Like `KeyboardInterrupt` no `Exception`, so that nothing that goes on after errors goes on
+    after it.
+    """
 
 
 class DataError(LimitpointError):

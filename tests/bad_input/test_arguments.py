@@ -384,7 +384,6 @@ TABLE = {
             "optimiser": NOT_OPTIMISER,
             "steps": (*COUNT, None, 2**63),
             "record": (*ARRAY, 0, -1, 1.5, True, [1.5], [11], [-1], [[1]], 10**12, [True]),
-            "progress": TRUTH,
         },
     ),
     "train_many": Entry(
@@ -676,6 +675,12 @@ ESTIMATORS = {
         "network": without(NOT_NETWORK, type(None)),
         "scale": SCALE,
         "fit_intercept": TRUTH,
+    },
+    "ImplicitBiasClassifier": {
+        "network": without(NOT_NETWORK, type(None)),
+        "C": (*SCALE, 0.0),
+        "fit_intercept": TRUTH,
+        "intercept_scaling": POSITIVE,
     },
 }
 

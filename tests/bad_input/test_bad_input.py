@@ -676,5 +676,5 @@ def test_arguments_of_the_wrong_kind_are_named():
 
 
 def test_every_error_is_a_value_error():
-    for name in lp.errors.__all__:
+    for name in set(lp.errors.__all__) - {"Cancelled"}:  # not an error: somebody asked for it
         assert issubclass(getattr(lp.errors, name), ValueError)

@@ -387,7 +387,8 @@ def activation_command(problem: Problem, json_: Json = False) -> None:
 
     The scale (0 by default here) only sets the unit of time.
     """
-    show(activation_times(problem.network, problem.init), json_)
+    names = problem.task.feature_names
+    show(activation_times(problem.network, problem.init, feature_names=names), json_)
     if not json_:
         degree = problem.network.degree
         console.print("The unit is", "log(1/s)." if degree == 2 else f"s^{2 - degree}.")

@@ -14,12 +14,15 @@ from limitpoint.cli.commands import app
 from limitpoint.cli.output import Json, Plot, save, show
 from limitpoint.cli.problem_options import (
     Classify,
+    Header,
+    IndexColumn,
     LossFactor,
     LossName,
     Margin,
     XFile,
     YFile,
     check_margin,
+    given_of,
     read_options,
 )
 from limitpoint.dynamics import Trajectory, flow
@@ -169,6 +172,8 @@ def _distance(one: Float, other: Float) -> float:
 def plane_command(
     X: XFile = None,
     y: YFile = None,
+    header: Header = None,
+    index_column: IndexColumn = None,
     classify: Classify = False,
     loss: LossName = None,
     loss_factor: LossFactor = None,
@@ -184,7 +189,7 @@ def plane_command(
     Two layers on data with two features, as in Yun et al. (2021), Figures 1 and 3; without --X and
     --y on the data of these figures.
     """
-    options = {n: v for n, v in locals().items() if v is not None and v is not False}
+    options = given_of(locals())
     task = read_options(options) if "X" in options or "y" in options else _example(options)
     found = follow(task, scale, starts, seed, margin)
     show(found, json_)

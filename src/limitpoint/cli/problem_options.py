@@ -23,16 +23,32 @@ from limitpoint.networks import Network
 from limitpoint.problem import Problem
 from limitpoint.tasks import Classification, Task
 
-__all__ = ["Command", "check_margin", "flag", "numbers", "on_a_problem", "read_options"]
+__all__ = ["Command", "check_margin", "flag", "given_of", "numbers", "on_a_problem", "read_options"]
 
 Command = Callable[..., None]
 
 ProblemFile = Annotated[
     Path | None, typer.Argument(help="A problem file (TOML). Or give --X and --y.")
 ]
-XFile = Annotated[str | None, typer.Option("--X", help="Data matrix: CSV, NPY or NPZ file.")]
+XFile = Annotated[
+    str | None, typer.Option("--X", help="Data matrix: CSV, TSV, Parquet, NPY or NPZ file.")
+]
 YFile = Annotated[
-    str | None, typer.Option("--y", help="Targets, or classes -1 and 1: CSV, NPY or NPZ file.")
+    str | None, typer.Option("--y", help="Targets, or classes -1 and 1: a file of the same kinds.")
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line of CSV and TSV files holds names (default: where certain).",
+    ),
+]
+IndexColumn = Annotated[
+    bool | None,
+    typer.Option(
+        "--index-column/--no-index-column",
+        help="Whether their first column labels the rows (default: where certain).",
+    ),
 ]
 Sensors = Annotated[
     str | None, typer.Option(help="Square matrices instead of --X: matrix sensing (NPY, NPZ, CSV).")
@@ -133,6 +149,8 @@ OF_SOME_STARTS = {
     "gamma": "--orthogonal",
     "perturbation": "--orthogonal",
 }
+# Options that say how tables are read: to deny one is not to leave it out.
+READING = ("header", "index_column")
 # Options each of which sets the scale.
 SCALES = ("scale", "log_scale", "norm", "gamma")
 
@@ -185,6 +203,8 @@ def _read_problem(
     X: XFile = None,
     y: YFile = None,
     sensors: Sensors = None,
+    header: Header = None,
+    index_column: IndexColumn = None,
     classify: Classify = False,
     loss: LossName = None,
     network: NetworkName = None,
@@ -208,7 +228,7 @@ def _read_problem(
     loss_factor: LossFactor = None,
 ) -> Problem:
     """The problem from its file, or from the options."""
-    options = {n: v for n, v in locals().items() if v is not None and v is not False}
+    options = given_of(locals())
     if file is not None:
         given = [flag(name) for name in options if name != "file"]
         if given:
@@ -219,6 +239,15 @@ def _read_problem(
     task = read_options(options)
     chosen = _network(options, task)
     return Problem(chosen, _init(chosen, task, options), task)
+
+
+def given_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Those of the options that were given."""
+    return {
+        name: value
+        for name, value in options.items()
+        if value is not None and (value is not False or name in READING)
+    }
 
 
 def read_options(options: dict[str, Any]) -> Task:
@@ -233,7 +262,9 @@ def read_options(options: dict[str, Any]) -> Task:
     if "loss" in options and "classify" not in options:
         raise LimitpointError("--loss belongs to --classify: add it")
     table: dict[str, Any] = {
-        name: options[name] for name in ("X", "y", "loss", "loss_factor") if name in options
+        name: options[name]
+        for name in ("X", "y", "loss", "loss_factor", *READING)
+        if name in options
     }
     if "sensors" in options:
         table |= {"kind": "matrix_sensing", "A": options["sensors"]}

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
 from limitpoint.foundation.display import table
+from limitpoint.foundation.progress import job
 from limitpoint.foundation.result import Result
 from limitpoint.papers.experiment import Experiment
 from limitpoint.papers.reports.folder import finished, remove_unfinished, write
@@ -77,7 +75,6 @@ def reproduce(
     *,
     quick: bool = False,
     fresh: bool = False,
-    progress: bool | None = None,
 ) -> Reproduction:
     """Run experiments and write a folder for each under `out`.
 
@@ -91,29 +88,16 @@ def reproduce(
         Smaller configurations with the same checks.
     fresh
         Run also what is finished.
-    progress
-        Show a progress bar; by default in a terminal.
     """
     listed = [one.quick() if quick else one for one in chosen]
     folder = Path(out)
     remove_unfinished(folder)
-    console = Console(stderr=True)
-    shown = console.is_terminal if progress is None else progress
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        disable=not shown,
-    )
     outcomes = []
-    with bar:
-        job = bar.add_task("reproduce", total=len(listed))
+    with job("reproduce", len(listed), unit="experiments", kept=f"in {folder}") as runs:
         for one in listed:
-            bar.update(job, description=one.id)
+            runs.advance(0, doing=one.id)
             outcomes.append(_outcome(one, folder, fresh))
-            bar.advance(job)
+            runs.advance()
     return Reproduction(tuple(outcomes))
 
 

@@ -20,11 +20,11 @@ LARGEST_DRAWN = 1e100
 
 
 def draw_coefs(
-    axes: Axes, places: Float, lines: Float, named: list[int], shape: tuple[int, ...]
+    axes: Axes, places: Float, lines: Float, named: list[int], shape: tuple[int, ...], result: Any
 ) -> None:
-    """One line for each column, against the places; the legend counts the grey ones."""
+    """One line for each column, by the names that the result has; the legend counts the others."""
     for i, line in enumerate(drawable(lines).T):
-        axes.plot(places, line, **style_of(i, named, shape), **point_if(places))
+        axes.plot(places, line, **style_of(i, named, shape, result), **point_if(places))
     name_others(axes, lines.shape[1] - len(named), len(named))
 
 

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import as_kind, as_path, as_positive
+from limitpoint.foundation.atomic import writing
 
 __all__ = ["check_format", "save"]
 
@@ -29,7 +30,7 @@ def check_format(path: str | Path) -> None:
 
 
 def save(figure: Figure, path: str | Path, *, dpi: float | None = None) -> None:
-    """Write a figure in the format its name asks for, creating its folder.
+    """Write a figure in the format its name asks for, whole or not at all, creating its folder.
 
     Fonts are embedded as TrueType in PDF and PS; the text of an SVG can be searched and edited.
 
@@ -48,8 +49,8 @@ def save(figure: Figure, path: str | Path, *, dpi: float | None = None) -> None:
     path = as_path(path, "path", LimitpointError)
     dots = _dots(figure) if dpi is None else _as_dpi(dpi)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with rc_context(FONTS):
-        figure.savefig(path, dpi=dots)
+    with rc_context(FONTS), writing(path) as part:
+        figure.savefig(part, dpi=dots)
 
 
 def _as_dpi(dpi: float) -> float:

@@ -65,7 +65,8 @@ def plot_limit_direction(
     directions = np.concatenate([run.directions[shown], found.directions])
     if "coefs" in opened:
         named = largest(np.maximum(np.abs(found.direction), np.abs(directions).max(axis=0)))
-        draw_coefs(opened["coefs"], places, directions, named, found.direction.shape)
+        shape = found.direction.shape
+        draw_coefs(opened["coefs"], places, directions, named, shape, found)
         opened.set_ylabel("coefficient / norm", "coefs")
         opened.add_legend("coefs")
     if "distance" in opened:

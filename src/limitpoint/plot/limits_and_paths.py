@@ -9,7 +9,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_kind
 from limitpoint.plot.coefficient_lines import drawable, point_if
-from limitpoint.plot.panels import AxesGiven, PanelsGiven, SizeGiven, open_panels
+from limitpoint.plot.panels import AxesGiven, Panels, PanelsGiven, SizeGiven, open_panels
 from limitpoint.plot.style import (
     GREY,
     colour,
@@ -18,6 +18,7 @@ from limitpoint.plot.style import (
     largest,
     line_width,
     name_others,
+    name_ticks,
     style_of,
 )
 from limitpoint.tasks import Classification
@@ -38,6 +39,8 @@ ROUNDING = 1.0 + 1e-9
 # Labels on the axis of scales: at most so many, and so many for each inch of the figure.
 TICKS = 9
 TICKS_PER_INCH = 1.2
+# Inches that a name needs, written upright.
+NAME_WIDTH = 0.16
 # Markers, as a part of the caller's size.
 MARKER = 2.0 / 3.0
 
@@ -88,10 +91,19 @@ def plot_limit(
         opened.set_ylabel(f"log₁₀ |{what}|", "log_coefs")
         opened.add_legend("log_coefs")
     for axes in opened.axes.values():
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        if limit.feature_names is None or len(limit.coef) > _most_names(opened):
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        elif axes in opened.labelled:
+            name_ticks(axes, range(len(limit.coef)), limit)
     opened.set_title(f"predicted {'limit direction' if turning else 'limit'} ({limit.theorem.id})")
     opened.set_xlabel("feature")
     return opened.figure
+
+
+def _most_names(opened: Panels) -> int:
+    """How many features can be named one by one along an axis."""
+    widths = [opened.inches(axes)[0] for axes in opened.axes.values()]
+    return int(min(widths) / NAME_WIDTH)
 
 
 def _draw_stems(axes: Axes, features: Float, coef: Float) -> None:
@@ -148,7 +160,7 @@ def plot_path(path: LimitPath, *, ax: AxesGiven = None, figsize: SizeGiven = Non
         }
     named = largest(np.nan_to_num(np.abs(coefs), nan=0.0).max(axis=0))
     for i in range(coefs.shape[1]):
-        style = style_of(i, named, shape)
+        style = style_of(i, named, shape, path)
         axes.plot(scales[between], coefs[between, i], **style, **point_if(scales[between]))
         for scale, place in edges.items():
             ends = coefs[scales == scale, i][:1]

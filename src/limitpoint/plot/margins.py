@@ -75,7 +75,8 @@ def _draw_directions(
         # The largest, or those predicted to be: a coefficient may be on its way.
         sizes = np.maximum(sizes, np.abs(limit.direction.ravel()))
     named = largest(sizes)
-    draw_coefs(axes, moments, flat(trajectory.directions[shown]), named, trajectory.coef.shape)
+    shape, lines = trajectory.coef.shape, flat(trajectory.directions[shown])
+    draw_coefs(axes, moments, lines, named, shape, trajectory)
     if training is not None:
         places = _places(training, axis)
         rows = rows_of_dots(len(places))

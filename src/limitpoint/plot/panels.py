@@ -22,6 +22,8 @@ WIDE = 6.0
 # The room of a legend's handle, in letters, and its width above axes, as a part of theirs.
 HANDLE = 4
 LEGEND_PART = 0.95
+# The height of a line of small letters above axes, as a multiple of the font's size.
+SMALL_LINE = 1.3
 # Panels of a new figure that are not asked for by name have this height at least, in inches.
 ROOM = 1.3
 # A figure has at most so many inches a side: beyond, its pixels fill the memory.
@@ -69,7 +71,10 @@ class Panels:
         return self.ours and self.figure.get_figwidth() >= WIDE
 
     def set_title(self, text: str, *, over_all: bool = False) -> None:
-        """Write the title over the first panel; over its legend, where that is above the axes."""
+        """Write the title over the first panel; over what stands above the axes, if anything does.
+
+        That is the legend of a narrow figure; `over_all` says that there is something else.
+        """
         size, weight = rcParams["axes.titlesize"], rcParams["axes.titleweight"]
         if not self.wide and size == rcParamsDefault["axes.titlesize"]:
             size = "medium"
@@ -78,7 +83,10 @@ class Panels:
             self.figure.suptitle(words, fontsize=size, fontweight=weight)
         else:
             first = next(iter(self.axes.values()))
-            first.set_title(wrapped(text, self.inches(first)[0], size), fontsize=size)
+            pad = rcParams["axes.titlepad"] + (
+                SMALL_LINE * rcParams["font.size"] if over_all else 0.0
+            )
+            first.set_title(wrapped(text, self.inches(first)[0], size), fontsize=size, pad=pad)
 
     def set_xlabel(self, text: str, name: str | None = None) -> None:
         """Name the axis of x that panels share, or that of one panel alone."""

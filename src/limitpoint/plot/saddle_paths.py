@@ -11,7 +11,16 @@ from matplotlib.ticker import MaxNLocator
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_kind, shown
 from limitpoint.plot.panels import AxesGiven, Panels, PanelsGiven, SizeGiven, open_panels
-from limitpoint.plot.style import GREY, colour, ink, largest, line_width, name_others, style_of
+from limitpoint.plot.style import (
+    GREY,
+    colour,
+    ink,
+    largest,
+    line_width,
+    name_others,
+    name_ticks,
+    style_of,
+)
 from limitpoint.theory import SaddlePath
 
 __all__ = ["plot_saddles"]
@@ -36,8 +45,6 @@ FEWEST_BARS = 2
 # Inches that a bar needs for the number below it, and the room between two saddles in bars.
 BAR_WIDTH = 0.16
 GAP = 1.0
-# Names of coefficients that are longer than this stand upright below their bars.
-LETTERS_LEVEL = 2
 # Waiting times further apart than this factor stand on a symlog axis, which ends so much above.
 SPREAD = 20.0
 ABOVE = 1.6
@@ -92,7 +99,7 @@ def plot_saddles(
     _label_axis(opened, along)
     if "bars" in opened:
         _draw_bars(opened, path)
-    opened.set_title(_title(path))
+    opened.set_title(_title(path), over_all=next(iter(opened.axes)) == "bars")
     return opened.figure
 
 
@@ -146,7 +153,7 @@ def _draw_coefs(opened: Panels, path: SaddlePath, along: _Axis) -> None:
         named = [i for i in largest(np.log(np.abs(coefs).max(axis=0))) if i in active]
     for i in active:
         heights = np.append(coefs[:, i], coefs[-1, i])
-        style = style_of(i, named, path.coef.shape)
+        style = style_of(i, named, path.coef.shape, path)
         axes.step(along.edges, heights, where="post", **style)
     name_others(axes, len(active) - len(named), len(named))
     axes.axhline(0, color=ink(), linewidth=line_width(0.5))
@@ -210,9 +217,7 @@ def _draw_bars(opened: Panels, path: SaddlePath) -> None:
         _head(axes, float(at.mean()) if len(at) else left, stage)
         places, labels, heights = [*places, *at], [*labels, *order], [*heights, *waits[order]]
         left += len(order) + GAP
-    names = [str(i) for i in labels]
-    level = max(map(len, names), default=0) <= LETTERS_LEVEL
-    axes.set_xticks(places, names, fontsize="small", rotation=0 if level else 90)
+    name_ticks(axes, labels, path, places)
     axes.set_xlim(-1.0, left - GAP)
     _set_heights(axes, np.asarray(heights))
     opened.set_ylabel("time to activate", "bars")

@@ -5,6 +5,7 @@ matplotlib's own. What is ours is what they leave open.
 """
 
 import textwrap
+from collections.abc import Sequence
 from io import BytesIO
 from typing import Any
 
@@ -16,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 
 from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.labels import coef_label, place_label
 
 __all__ = [
     "COLOURS",
@@ -23,6 +25,7 @@ __all__ = [
     "ShownFigure",
     "colour",
     "colours",
+    "drawn",
     "fitting_size",
     "flat",
     "ink",
@@ -30,6 +33,7 @@ __all__ = [
     "letters_in",
     "line_width",
     "name_others",
+    "name_ticks",
     "new_figure",
     "style_of",
     "wrapped",
@@ -44,6 +48,9 @@ GREY = "0.7"
 SMALLEST_FONT = 4.0
 # The mean width of a letter, as a part of the size of the font.
 LETTER = 0.53
+# Names along an axis stand upright if one has more letters than this, and all more than these.
+LETTERS_LEVEL = 2
+LETTERS_ALONG = 16
 # A text is not broken into shorter lines than this.
 FEWEST_LETTERS = 12
 
@@ -114,17 +121,36 @@ def flat(coefs: Float) -> Float:
     return coefs.reshape(len(coefs), -1)
 
 
-def style_of(feature: int, named: list[int], shape: tuple[int, ...]) -> dict[str, Any]:
-    """The line of a coefficient: its colour and name, or grey."""
+def style_of(
+    feature: int, named: list[int], shape: tuple[int, ...], result: Any = None
+) -> dict[str, Any]:
+    """The line of a coefficient: its colour and what the result calls it, or grey."""
     if feature in named:
-        place = ", ".join(str(i) for i in np.unravel_index(feature, shape))
+        place = np.unravel_index(feature, shape)
+        names = (getattr(result, "feature_names", None), getattr(result, "target_names", None))
         return {
             "color": colour(named.index(feature)),
-            "label": f"β[{place}]",
+            "label": drawn(coef_label(place, *names)),
             "linewidth": line_width(),
             "zorder": 3,
         }
     return {"color": GREY, "linewidth": line_width(0.5)}
+
+
+def name_ticks(
+    axes: Axes, features: Sequence[int], result: Any, places: Sequence[float] | None = None
+) -> None:
+    """Write the names of features along an axis, or their numbers; upright where they are long."""
+    names = [drawn(place_label((i,), getattr(result, "feature_names", None))) for i in features]
+    longest = max(map(len, names), default=0)
+    level = longest <= LETTERS_LEVEL or sum(map(len, names)) <= LETTERS_ALONG
+    where = np.arange(len(names)) if places is None else places
+    axes.set_xticks(where, names, rotation=0 if level else 90, fontsize="small")
+
+
+def drawn(name: str) -> str:
+    """A name as it is written: no mathematics in it, and in the legend whatever it begins with."""
+    return (f" {name}" if name.startswith("_") else name).replace("$", r"\$")
 
 
 def name_others(axes: Axes, others: int, named: int) -> None:

@@ -134,7 +134,7 @@ def _draw_coef_panels(
     named = largest(trajectory.log_abs_coefs[-1].ravel())
     if "coefs" in opened:
         axes = opened["coefs"]
-        draw_coefs(axes, moments, flat(trajectory.coefs[shown]), named, shape)
+        draw_coefs(axes, moments, flat(trajectory.coefs[shown]), named, shape, trajectory)
         if training is not None:
             height = axes.get_ylim()
             rows = rows_of_dots(len(training.times))
@@ -149,7 +149,7 @@ def _draw_coef_panels(
     if "log_coefs" in opened:
         axes = opened["log_coefs"]
         tens = flat(trajectory.log_abs_coefs[shown] / np.log(10))
-        draw_coefs(axes, moments, tens, named, shape)
+        draw_coefs(axes, moments, tens, named, shape, trajectory)
         opened.set_ylabel("log₁₀ |coefficient|", "log_coefs")
         if "coefs" not in opened:  # the same lines are explained there
             opened.add_legend("log_coefs")

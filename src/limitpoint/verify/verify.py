@@ -6,6 +6,7 @@ from limitpoint.dynamics import Optimiser, SampleSpace, Trajectory
 from limitpoint.dynamics.coordinates import RTOL
 from limitpoint.dynamics.training.train import as_steps, check_optimiser
 from limitpoint.errors import InitError, LimitpointError, ScaleNotRepresentable
+from limitpoint.foundation.progress import Job, job
 from limitpoint.networks import CoupledNetwork, TwoLayer
 from limitpoint.problem import Problem, as_problem
 from limitpoint.status import Status
@@ -91,13 +92,22 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
                 "verify does not judge the training of a classification: it comes nowhere near "
                 "the limit of the direction. Compare train with flow at the same times"
             )
-        return verdict_on_classification(problem)
+        with job("verify", unit="parts"):
+            return verdict_on_classification(problem)
+    with job("verify", unit="parts") as parts:
+        return _verdict(problem, training, steps, parts)
+
+
+def _verdict(problem: Problem, training: Optimiser | None, steps: int, parts: Job) -> Verdict:
+    """The prediction and every comparison with it."""
+    parts.advance(0, "prediction")
     limit = engines.predict(problem)
     if limit.status is Status.SADDLE:
         return verdict_on_stable_manifold(problem, limit)
     scales = sensitivity_of(problem, limit)
     _check_visible(problem, scales)
     checks = certificate_checks(limit)
+    parts.advance(1, "flow in sample space")
     flows, notes = _sample_flow(problem, limit)
     for found in flows:
         checks += flow_checks(
@@ -107,6 +117,7 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
             SampleSpace().residual_tolerance,
             scales.tolerance(found.coef),
         )
+    parts.advance(1, "flow of the parameters")
     evidence = independent_evidence(problem, limit, scales)
     checks += evidence.checks
     flows += evidence.flows
@@ -119,11 +130,13 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
         bound_checks, bound_notes = _bound_checks(problem, flows[0])
         checks += bound_checks
         notes += bound_notes
+    parts.advance(1, "plateaus")
     saddle_checks, saddle_notes = _saddle_checks(problem)
     checks += saddle_checks
     notes += saddle_notes
     run = None
     if training is not None:
+        parts.advance(1, "training")
         notes += training_notes(problem, limit)
         run = engines.train(problem, training, steps)
         checks += _training_checks(problem, training, run, steps, scales)

@@ -140,22 +140,6 @@ class TestStatus:
         assert run.status is lp.Status.DIVERGED
 
 
-class TestProgress:
-    def test_on_request(self, capsys):
-        lp.train(small_problem(), lp.GD(1e-3), 100, progress=True)
-        captured = capsys.readouterr()
-        assert "training" in captured.err
-        assert captured.out == ""
-
-    def test_off_on_request(self, capsys):
-        lp.train(small_problem(), lp.GD(1e-3), 200_000, progress=False)
-        assert capsys.readouterr().err == ""
-
-    def test_off_by_default_outside_a_terminal(self, capsys):
-        lp.train(small_problem(), lp.GD(1e-3), 200_000)
-        assert capsys.readouterr().err == ""
-
-
 class TestBadArguments:
     @pytest.mark.parametrize("steps", [0, -3, 2.5, True, "10", None])
     def test_steps(self, steps):

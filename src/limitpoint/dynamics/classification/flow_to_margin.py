@@ -18,6 +18,7 @@ from limitpoint.dynamics.integrate.until_converged import LARGEST_RECORD
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import LimitpointError, ScaleNotRepresentable
 from limitpoint.foundation.arrays import Float, as_positive
+from limitpoint.foundation.progress import Job, job
 from limitpoint.mirror.charts.log_chart import LogChart
 from limitpoint.problem import Problem
 from limitpoint.status import Status
@@ -79,7 +80,8 @@ def flow_to_margin(
     if t_end is not None or times is not None or chart.margins(chart.start).min() < margin:
         _check_start(problem, chart)
     flow = NormalisedMotion(chart, rtol, sensitivity)
-    found = _integrate(flow, t_end, times, margin, max_steps)
+    with job("gradient flow") as steps:
+        found = _integrate(flow, t_end, times, margin, max_steps, steps)
     margins = np.stack([chart.margins(state) for state in found.states])
     signs, logs = chart.signs_and_logs(found.states)
     with np.errstate(over="ignore", divide="ignore"):
@@ -154,6 +156,7 @@ def _integrate(
     times: Float | None,
     margin: float,
     max_steps: int,
+    steps: Job,
 ) -> _Found:
     chart = flow.chart
     wanted = None if times is None else flow.scaled_log_times(times)
@@ -201,6 +204,7 @@ def _integrate(
     for _ in range(max_steps):
         if not walk.advance():
             return stopped(Status.INTEGRATOR_FAILED)
+        steps.advance()
         if wanted is not None:
             passed = wanted[(wanted > log_time) & (wanted <= walk.state[-1])]
             kept += [_at_log_time(walk, at) for at in passed]

@@ -6,10 +6,9 @@ the two are extrapolated.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from rich.console import Group
 
 from limitpoint.dynamics.classification.far_charts import MARGIN_ERROR, FarChart, far_chart
@@ -24,10 +23,18 @@ from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_positive, as_whole_number
 from limitpoint.foundation.display import number, table
+from limitpoint.foundation.extras import lazy_module
+from limitpoint.foundation.labels import Labelled, carries_names
+from limitpoint.foundation.progress import job
 from limitpoint.foundation.result import Result
 from limitpoint.problem import Problem, as_problem
 from limitpoint.status import Status
 from limitpoint.tasks import Classification
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "to_xarray")
 
 __all__ = ["LimitDirection", "limit_direction"]
 
@@ -48,7 +55,7 @@ FEWEST_FITTED = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LimitDirection(Result):
+class LimitDirection(Labelled, Result):
     """How the direction of a flow converges, over margins beyond all floats.
 
     Attributes
@@ -76,6 +83,8 @@ class LimitDirection(Result):
         themselves.
     status
         DIRECTION_CONVERGED where it turned by no more than the uncertainty.
+    feature_names
+        The names that the task has for its features, or None.
     """
 
     run: Trajectory
@@ -98,21 +107,22 @@ class LimitDirection(Result):
             "rate": self.rate,
         }
         return {
+            **self._names(),
             "status": self.status.name,
             "direction": self.direction.tolist(),
             **{name: value if np.isfinite(value) else None for name, value in numbers.items()},
         }
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> "xr.Dataset":
         """As a labelled data set: directions by the logarithm of the margin."""
         return xr.Dataset(
             {"direction": (("log_margin", "feature"), self.directions)},
-            coords={"log_margin": self.log_margins},
+            coords={"log_margin": self.log_margins, **self._coords(len(self.direction))},
             attrs={"status": self.status.name, "uncertainty": self.uncertainty, "rate": self.rate},
         )
 
     def __rich__(self) -> Any:
-        rows = [(str(index), number(entry)) for index, entry in enumerate(self.direction)]
+        rows = [(self._place((i,)), number(entry)) for i, entry in enumerate(self.direction)]
         return Group(
             table(
                 f"Direction at log margin {self.log_margins[-1]:.3g}, to {self.uncertainty:.1g}",
@@ -124,6 +134,7 @@ class LimitDirection(Result):
         )
 
 
+@carries_names
 def limit_direction(
     problem: Problem,
     *,
@@ -269,18 +280,20 @@ def _follow(
     last = state
     place, direction = chart.seen(state)
     log_margins, directions = [place], [direction]
-    for _ in range(max_steps):
-        if place >= log_margin:
-            break
-        solver.step()
-        if solver.status != "running" or not np.isfinite(solver.y).all():
-            break
-        place, direction = chart.seen(solver.y)
-        if place > chart.farthest or not np.isfinite(direction).all():
-            break
-        last = solver.y
-        log_margins.append(place)
-        directions.append(direction)
+    with job("direction of the flow") as steps:
+        for _ in range(max_steps):
+            if place >= log_margin:
+                break
+            solver.step()
+            if solver.status != "running" or not np.isfinite(solver.y).all():
+                break
+            place, direction = chart.seen(solver.y)
+            if place > chart.farthest or not np.isfinite(direction).all():
+                break
+            last = solver.y
+            log_margins.append(place)
+            directions.append(direction)
+            steps.advance()
     return np.array(log_margins), np.array(directions), chart.layers(last)
 
 

@@ -9,6 +9,7 @@ from limitpoint.dynamics.integrate.stepper import LARGEST_TRIAL, Motion
 from limitpoint.dynamics.integrate.time_change import EXPLICIT_SHARE, ByTimeChange, InTime
 from limitpoint.errors import ScaleNotRepresentable
 from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.progress import job
 from limitpoint.status import Status
 
 __all__ = [
@@ -104,22 +105,24 @@ def integrate(
     )
     records = _Records(start, wanted)
     status = Status.STEP_LIMIT
-    for _ in range(max_steps):
-        here = watch.arrived(way.state)
-        if way.finished if last is not None else here:
-            status = arrived if here else Status.REACHED_END
-            break
-        if last is None and (way.finished or watch.is_stuck):  # finished: time itself overflowed
-            watch.check_hope()
-            if way.finished:
+    with job("gradient flow") as steps:
+        for _ in range(max_steps):
+            here = watch.arrived(way.state)
+            if way.finished if last is not None else here:
+                status = arrived if here else Status.REACHED_END
+                break
+            if last is None and (way.finished or watch.is_stuck):  # finished: time overflowed
+                watch.check_hope()
+                if way.finished:
+                    status = Status.INTEGRATOR_FAILED
+                    break
+            if not way.advance():
+                if last is None:
+                    watch.check_hope()
                 status = Status.INTEGRATOR_FAILED
                 break
-        if not way.advance():
-            if last is None:
-                watch.check_hope()
-            status = Status.INTEGRATOR_FAILED
-            break
-        records.add(way)
+            records.add(way)
+            steps.advance()
     return records.integration(way, status)
 
 

@@ -1,28 +1,37 @@
 """The compiled program that trains one network from many scales with many seeds."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
 from limitpoint.dynamics.fit import loss_at
+from limitpoint.dynamics.training.chunks import Chunks
 from limitpoint.dynamics.training.optimisers import Layers, Optimiser, Step
 from limitpoint.dynamics.training.probes import Probe
 from limitpoint.dynamics.training.smaller_problem import Compressed
 from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.networks import CoupledNetwork
 from limitpoint.problem import Problem
+
+if TYPE_CHECKING:
+    import jax
+    import jax.numpy as jnp
+else:
+    jax, jnp = lazy_module("jax", "training"), lazy_module("jax.numpy", "training")
 
 __all__ = ["Ends", "Ensemble"]
 
 # So many random draws are handed over at a time, 64 MB of samples or 128 MB of noise: a longer or
 # wider sweep is advanced in several calls of the same program.
 DRAWS_AT_ONCE = 2**24
+# A call reads off what is recorded at so many steps. More would be read in vain by calls that end
+# before them; fewer would make calls short where all steps are recorded.
+STOPS = 8
 
 Whole = NDArray[np.int64]
 
@@ -66,20 +75,36 @@ class Ensemble:
     optimiser: Optimiser
     probes: tuple[Probe, ...]
 
-    def train(self, scales: Float, seeds: Whole, schedule: Whole) -> Ends:
-        """Follow all runs through the schedule; to be called with 64-bit numbers enabled."""
+    def train(
+        self,
+        scales: Float,
+        seeds: Whole,
+        schedule: Whole,
+        advanced: Callable[[int], None] = lambda _: None,
+    ) -> Ends:
+        """Follow all runs through the schedule; to be called with 64-bit numbers enabled.
+
+        In many short calls of one program, after each of which `advanced` is told of its steps.
+        """
         # Without draws all seeds are one.
         seeds = seeds if self.optimiser.is_random else seeds[:1]
         layers = tuple(
-            np.tile(np.multiply.outer(scales, layer), (len(seeds), *[1] * (layer.ndim + 1)))
+            jnp.asarray(
+                np.tile(np.multiply.outer(scales, layer), (len(seeds), *[1] * (layer.ndim + 1)))
+            )
             for layer in self.small.problem.init.direction
         )
         shape = (len(seeds), len(scales), *self.small.problem.task.coef_shape)
-        integrals = tuple(np.zeros(shape) for _ in self._integrated)
-        state, records = (layers, integrals), []
-        for first, stops, asked, draws in self._stretches(seeds, schedule):
-            state, kept, ends = self._advance(state, layers, draws, first, stops)
-            records.append(np.asarray(kept)[asked])
+        integrals = tuple(jnp.zeros(shape) for _ in self._integrated)
+        state, records, chunks = (layers, integrals), [], Chunks()
+        for drawn, stops, draws in self._stretches(seeds, schedule):
+            for begin, group, asked in _groups(drawn, stops, schedule):
+                for first, last in chunks.between(begin, int(group[-1])):
+                    reached = np.clip(group, first, last)
+                    state, kept, ends = self._advance(state, layers, draws, drawn, first, reached)
+                    new = (group <= last) & (group > (first or -1))  # the start with the first
+                    records.append(np.asarray(kept)[asked & new])  # waits for the call
+                    advanced(last - first)
         return self._ends(np.concatenate(records), *ends)
 
     @cached_property
@@ -95,7 +120,10 @@ class Ensemble:
 
     @cached_property
     def _advance(self) -> Any:
-        """From the state before step `first` through all stops, with what is read off at each."""
+        """From the state before step `first` through all stops, with what is read off at each.
+
+        The draws are those from step `drawn` on.
+        """
         time_per_step, problem = self.optimiser.time_per_step, self.small.problem
         network, X = problem.network, problem.task.X
 
@@ -103,12 +131,12 @@ class Ensemble:
             outer = network.outer(layers) if isinstance(network, CoupledNetwork) else None
             return network.coef(layers), network.outputs(layers, X), outer
 
-        def advance(state: Any, layers: Any, draws: Any, first: Any, stops: Any) -> Any:
+        def advance(state: Any, layers: Any, draws: Any, drawn: Any, first: Any, stops: Any) -> Any:
             starts = _over_runs(network.coef)(layers)
 
             def one(i: Any, now: Any) -> Any:
                 layers, integrals = now
-                after = self._step(layers, None if draws is None else draws[i - first])
+                after = self._step(layers, None if draws is None else draws[i - drawn])
                 slopes = self._integrands(layers)
                 return after, tuple(
                     total + time_per_step * slope
@@ -149,36 +177,28 @@ class Ensemble:
             numbers.append(probe.value(self.problem, self.optimiser, start, coef, total))
         return jnp.stack(numbers)
 
-    def _stretches(
-        self, seeds: Whole, schedule: Whole
-    ) -> Iterator[tuple[int, Whole, NDArray[np.bool_], Any]]:
-        """First step, stops, which of them were asked for, and draws of each call.
+    def _stretches(self, seeds: Whole, schedule: Whole) -> Iterator[tuple[int, Whole, Any]]:
+        """First step, stops and draws of each stretch of steps that are drawn together.
 
-        All calls have the same shapes, so that there is one program: the stops are filled up with
-        the last one, where nothing is left to do.
+        All have draws of the same shape, so that there is one program. The last stop of a stretch
+        is its end, whether it is to be recorded or not.
         """
         steps = int(schedule[-1])
         if not self.optimiser.is_random:
-            yield 0, schedule, np.ones(len(schedule), dtype=bool), None
+            yield 0, schedule, None
             return
         n_samples, outputs = self.problem.task.n_samples, self.problem.task.y.shape[1:]
         rules = [self.optimiser.with_seed(int(seed)) for seed in seeds]
         drawn = self.optimiser.draws(n_samples, 0, 1, outputs)
         each = len(rules) * (1 if drawn is None else drawn.size)
         length = min(steps, max(DRAWS_AT_ONCE // each, 1))
-        firsts = range(0, steps, length)
-        ends = [min(first + length, steps) for first in firsts]
-        within = [
-            schedule[(schedule > (first or -1)) & (schedule <= end)]  # the start with the first
-            for first, end in zip(firsts, ends, strict=True)
-        ]
-        most = max(len(stops) for stops in within) + 1
-        for first, end, stops in zip(firsts, ends, within, strict=True):
-            filled = np.concatenate([stops, np.full(most - len(stops), end)])
+        for first in range(0, steps, length):
+            end = min(first + length, steps)
+            inside = (schedule > (first or -1)) & (schedule <= end)  # the start with the first
             draws = np.stack(
                 [np.asarray(rule.draws(n_samples, first, length, outputs)) for rule in rules], 1
             )
-            yield first, filled, np.arange(most) < len(stops), draws
+            yield first, np.union1d(schedule[inside], [end]), jnp.asarray(draws)
 
     def _ends(self, records: Float, coefs: Any, outputs: Any, outers: Any) -> Ends:
         """With the axes in the order in which they are handed on, in the problem's own features."""
@@ -192,3 +212,18 @@ class Ensemble:
 def _over_runs(function: Any) -> Any:
     """The same for all seeds and scales."""
     return jax.vmap(jax.vmap(function))
+
+
+def _groups(
+    first: int, stops: Whole, schedule: Whole
+) -> Iterator[tuple[int, Whole, NDArray[np.bool_]]]:
+    """The stops in groups of equal size, the last filled up.
+
+    Each with the step before it, and which of its stops are to be recorded.
+    """
+    for i in range(0, len(stops), STOPS):
+        group = stops[i : i + STOPS]
+        missing = STOPS - len(group)
+        asked = np.pad(np.isin(group, schedule), (0, missing))
+        yield first, np.pad(group, (0, missing), mode="edge"), asked
+        first = int(group[-1])

@@ -1,18 +1,14 @@
 """Training as a practitioner does it: compiled by JAX, in float64. Knows nothing of the theory."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from itertools import pairwise
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rich.console import Console
-from rich.progress import Progress
 
 from limitpoint.dynamics.fit import loss_at, margins_at, measure_of, measured, wrong_share
+from limitpoint.dynamics.training.chunks import Chunks
 from limitpoint.dynamics.training.optimisers import Layers, Optimiser
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import LimitpointError
@@ -20,14 +16,21 @@ from limitpoint.foundation.arrays import (
     Float,
     as_float_array,
     as_kind,
-    as_truth,
     as_whole_number,
     check_numbers,
     shown,
 )
+from limitpoint.foundation.extras import lazy_module
+from limitpoint.foundation.labels import carries_names
+from limitpoint.foundation.progress import job
 from limitpoint.problem import Problem, as_problem
 from limitpoint.status import Status
 from limitpoint.tasks import Classification
+
+if TYPE_CHECKING:
+    import jax
+else:
+    jax = lazy_module("jax", "training")
 
 __all__ = ["train"]
 
@@ -37,9 +40,6 @@ RECORDS = 200
 MOST_STEPS = 2**53
 # A log-spaced schedule has no use for more: its neighbours differ by a part in 1e5 of the run.
 MOST_RECORDS = 2**20
-# Runs at least this long show a progress bar on a terminal, and move it this often.
-LONG_RUN = 200_000
-CHUNK = 50_000
 # Random draws are passed in for at most so many steps at a time, and so many bytes.
 DRAWN_CHUNK = 4096
 DRAWN_BYTES = 2**26
@@ -47,13 +47,13 @@ DRAWN_BYTES = 2**26
 RESIDUAL_TOLERANCE = 1e-9
 
 
+@carries_names
 def train(
     problem: Problem,
     optimiser: Optimiser,
     steps: int,
     *,
     record: int | ArrayLike | None = None,
-    progress: bool | None = None,
 ) -> Trajectory:
     """Train the network's parameters for a number of steps.
 
@@ -69,8 +69,6 @@ def train(
     record
         Number of log-spaced records, or the step numbers to record. The start and the end are
         always recorded.
-    progress
-        Show a progress bar; by default on long runs in a terminal.
 
     Examples
     --------
@@ -85,13 +83,11 @@ def train(
     check_optimiser(optimiser)
     steps = as_steps(steps)
     schedule = record_schedule(steps, record)
-    if progress is not None:
-        progress = as_truth(progress, "progress", LimitpointError)
     start = problem.init.layers
     check_records(len(schedule), sum(layer.size for layer in start))
     problem.init.check_products(problem.network.degree)
-    with jax.enable_x64(True), _bar(steps, progress) as advance_bar:
-        kept = _run(problem, optimiser, start, schedule, advance_bar)
+    with jax.enable_x64(True):
+        kept = _run(problem, optimiser, start, schedule)
     layers = tuple(np.stack([np.asarray(record[i]) for record in kept]) for i in range(len(start)))
     return _as_trajectory(problem, optimiser, schedule[: len(kept)], layers)
 
@@ -101,42 +97,43 @@ def _run(
     optimiser: Optimiser,
     start: tuple[Float, ...],
     schedule: NDArray[np.int64],
-    advance_bar: Any,
 ) -> list[Layers]:
     """Layers at every scheduled step, up to the first that is not finite."""
     step = optimiser.stepper(problem)
     outputs = problem.task.y.shape[1:]
-    chunk = _chunk(problem, optimiser, schedule)
+    drawn = _drawn_at_once(problem, optimiser, schedule)
 
     @jax.jit
-    def advance(layers: Layers, draws: Any, first: int, last: int) -> Layers:
+    def advance(layers: Layers, draws: Any, drawn: int, first: int, last: int) -> Layers:
         def one(i: Any, now: Layers) -> Layers:
-            return step(now, None if draws is None else draws[i - first])
+            return step(now, None if draws is None else draws[i - drawn])
 
         after: Layers = jax.lax.fori_loop(first, last, one, layers)
         return after
 
     layers: Layers = tuple(jax.numpy.asarray(layer) for layer in start)
-    kept = [layers]
-    for previous, following in pairwise(schedule):
-        for first in range(int(previous), int(following), chunk):
-            last = min(first + chunk, int(following))
-            # As many draws in every call, used or not: the shape is compiled in.
-            draws = optimiser.draws(problem.task.n_samples, first, chunk, outputs)
-            layers = advance(layers, draws, first, last)
-            advance_bar(last - first)
-        kept.append(layers)
-        if not all(bool(jax.numpy.isfinite(layer).all()) for layer in layers):
-            break
+    kept, chunks = [layers], Chunks()
+    with job("training", int(schedule[-1])) as training:
+        for previous, following in pairwise(schedule):
+            for begin in range(int(previous), int(following), drawn):
+                end = min(begin + drawn, int(following))
+                # As many draws in every call, used or not: the shape is compiled in.
+                draws = optimiser.draws(problem.task.n_samples, begin, drawn, outputs)
+                for first, last in chunks.between(begin, end):
+                    layers = advance(layers, draws, begin, first, last)
+                    layers[0].block_until_ready()
+                    training.advance(last - first)
+            kept.append(layers)
+            if not all(bool(jax.numpy.isfinite(layer).all()) for layer in layers):
+                break
     return kept
 
 
-def _chunk(problem: Problem, optimiser: Optimiser, schedule: NDArray[np.int64]) -> int:
-    """The number of steps of one compiled call; where they are drawn, no more than are used."""
+def _drawn_at_once(problem: Problem, optimiser: Optimiser, schedule: NDArray[np.int64]) -> int:
+    """For how many steps is drawn at a time; no more than are used."""
     one = optimiser.draws(problem.task.n_samples, 0, 1, problem.task.y.shape[1:])
-    if one is None:
-        return CHUNK
-    return min(DRAWN_CHUNK, int(np.diff(schedule).max()), max(DRAWN_BYTES // one.nbytes, 1))
+    longest = int(np.diff(schedule).max())
+    return longest if one is None else min(DRAWN_CHUNK, longest, max(DRAWN_BYTES // one.nbytes, 1))
 
 
 def _as_trajectory(
@@ -224,16 +221,3 @@ def record_schedule(steps: int, record: int | ArrayLike | None) -> NDArray[np.in
         if inner.size and (numbers.min() < 0 or numbers.max() > steps):
             raise LimitpointError(f"record must hold step numbers between 0 and {steps}")
     return np.unique(np.concatenate([[0], inner, [steps]])).astype(np.int64)
-
-
-@contextmanager
-def _bar(steps: int, progress: bool | None) -> Iterator[Any]:
-    """A function to call with the number of steps done; it moves a bar, or nothing."""
-    console = Console(stderr=True)
-    shown = (steps >= LONG_RUN and console.is_terminal) if progress is None else progress
-    with Progress(console=console) if shown else nullcontext() as bar:
-        if bar is None:
-            yield lambda _: None
-        else:
-            job = bar.add_task("training", total=steps)
-            yield lambda done: bar.update(job, advance=done)

@@ -2,10 +2,8 @@
 
 import os
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -29,7 +27,15 @@ from limitpoint.foundation.arrays import (
     as_several,
     shown,
 )
+from limitpoint.foundation.extras import lazy_module
+from limitpoint.foundation.labels import carries_names
+from limitpoint.foundation.progress import in_threads, job
 from limitpoint.problem import Problem, as_problem
+
+if TYPE_CHECKING:
+    import jax
+else:
+    jax = lazy_module("jax", "training")
 
 __all__ = ["train_many"]
 
@@ -37,6 +43,7 @@ __all__ = ["train_many"]
 MOST_SEEDS = 2**20
 
 
+@carries_names
 def train_many(
     problem: Problem,
     optimisers: Optimiser | Iterable[Optimiser],
@@ -110,13 +117,14 @@ def train_many(
     settings: Any = jax.config
     device = settings.jax_default_device
 
-    def run(ensemble: Ensemble) -> Ends:
-        with jax.enable_x64(True), jax.default_device(device):  # settings of a thread
-            return ensemble.train(sizes, numbers, schedule)
+    with job("training", steps * len(rules), unit="steps of all runs") as training:
 
-    # Compiling takes as long as a short sweep: one program is compiled while another runs.
-    with ThreadPoolExecutor(max_workers=min(len(rules), os.cpu_count() or 1)) as pool:
-        ends = list(pool.map(run, ensembles))
+        def run(ensemble: Ensemble) -> Ends:
+            with jax.enable_x64(True), jax.default_device(device):  # settings of a thread
+                return ensemble.train(sizes, numbers, schedule, training.advance)
+
+        # Compiling takes as long as a short sweep: one program is compiled while another runs.
+        ends = in_threads(run, ensembles, os.cpu_count() or 1)
     return Sweep.build(problem, rules, recorded, sizes, numbers, schedule, ends)
 
 

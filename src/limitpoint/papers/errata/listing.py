@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from limitpoint.foundation.display import number, table
+from limitpoint.foundation.progress import job
 from limitpoint.foundation.result import Result
 from limitpoint.papers.errata.erratum import Demonstration, Erratum, errata
 from limitpoint.papers.reports.markdown import as_markdown
@@ -84,7 +85,13 @@ class ErrataList(Result):
 
 def demonstrate_all() -> ErrataList:
     """Repeat every calculation."""
-    return ErrataList(tuple((one, one.demonstrate()) for one in errata()))
+    found = []
+    listed = tuple(errata())
+    with job("errata", len(listed), unit="errata") as shown:
+        for one in listed:
+            found.append((one, one.demonstrate()))
+            shown.advance()
+    return ErrataList(tuple(found))
 
 
 def _rounded(error: float) -> str:

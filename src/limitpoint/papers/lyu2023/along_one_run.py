@@ -13,7 +13,7 @@ __all__ = ["noise_terms"]
 
 def noise_terms(problem: lp.Problem, optimiser: lp.SGD, steps: int) -> dict[str, float]:
     """`q`, the share lost by the loss of balance, and by Theorem 3, after so many steps of SGD."""
-    run = lp.train(problem, optimiser, steps, record=np.arange(steps + 1), progress=False)
+    run = lp.train(problem, optimiser, steps, record=np.arange(steps + 1))
     X, degree = problem.regression.X, problem.network.degree
     power, rate, batch = 1 - 1 / degree, optimiser.learning_rate, optimiser.batch_size
     coefs, samples = run.coefs, len(X)

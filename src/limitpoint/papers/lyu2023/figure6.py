@@ -94,7 +94,7 @@ class Figure6(Training):
                 ]
                 rules = [lp.GD(self.learning_rate), *rules] if seed == 0 else rules
                 for rule in rules:
-                    run = lp.train(problem, rule, self.relu_steps, record=shown, progress=False)
+                    run = lp.train(problem, rule, self.relu_steps, record=shown)
                     assert run.layers is not None
                     outputs = network.outputs(run.layers, new)
                     place = (1, i, seed) if isinstance(rule, lp.SGD) else (0, i)

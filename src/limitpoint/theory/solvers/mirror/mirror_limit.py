@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from limitpoint.errors import NetworkError
 from limitpoint.foundation.arrays import Float
 from limitpoint.foundation.linalg import EPS
+from limitpoint.foundation.progress import job
 from limitpoint.mirror import CurveMap, MirrorMap, as_curve, in_units
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
@@ -72,13 +73,19 @@ def mirror_path(
     _mirror_map(replace(problem, init=problem.init.at_scale(log_scale=min(log_scales))))
     solver = _Solver(problem.regression, mirror, theorem)
     together = mirror.across(np.array(log_scales))
-    if together is not None:
-        found = [solver.solve(here) for here in mirror.at_log_scales(log_scales)]
-        return [*solver.limits(together, found)]
-    limits: list[Limit | None] = []
-    for here in mirror.at_log_scales(log_scales):
-        same = np.array_equal(here.lower, mirror.lower) and np.array_equal(here.upper, mirror.upper)
-        limits += solver.limits(here, [solver.solve(here)]) if same else [None]
+    with job("limits", len(log_scales), unit="scales") as scales:
+        if together is not None:
+            found = []
+            for here in mirror.at_log_scales(log_scales):
+                found.append(solver.solve(here))
+                scales.advance()
+            return [*solver.limits(together, found)]
+        limits: list[Limit | None] = []
+        for here in mirror.at_log_scales(log_scales):
+            same = np.array_equal(here.lower, mirror.lower)
+            same = same and np.array_equal(here.upper, mirror.upper)
+            limits += solver.limits(here, [solver.solve(here)]) if same else [None]
+            scales.advance()
     return limits
 
 
