@@ -107,6 +107,18 @@ def without(values, *kinds):
     return tuple(one for one in values if not isinstance(one, kinds))
 
 
+# What figures are drawn into, and which of their panels.
+NOT_AXES = {
+    "ax": (*OBJECTS, [], [None]),
+    "figsize": (
+        *OBJECTS[:-1],
+        *([], [1.0, -1.0], (np.nan, 1.0), (1.0, HUGE), (1e9, 1.0), (True, 1.0), (MASKED, 1.0)),
+        *((1.0, 2.0, 3.0), np.ones(3), np.ones((2, 2)), (Unshown(), 1.0), ("3", "2")),
+    ),
+}
+NOT_PANELS = {**NOT_AXES, "panels": (*OBJECTS, [], ["x"], [None], [["coefs"]])}
+
+
 # ---------------------------------------------------------------- the table
 
 
@@ -519,7 +531,8 @@ TABLE = {
     "SaddlePath.in_units_of": Entry(
         lp.saddle_path([[1.0, 2.0]], [1.0]).in_units_of, {}, {"time_unit": (*SCALE, 0.0, None)}
     ),
-    # ------------------------------------------------ figures
+    # ------------------------------------------------ figures; ax, figsize and panels are one
+    # mechanism for all, tried on each in tests/plot/test_panels.py
     "plot.plot_trajectory": Entry(
         lp.plot.plot_trajectory,
         {"trajectory": run()},
@@ -528,24 +541,47 @@ TABLE = {
             "limit": NOT_LIMIT,
             "training": without(NOT_RUN, type(None)),
             "bound": (*FINITE_ARRAY, 1.0, [1.0]),
+            **NOT_PANELS,
         },
     ),
-    "plot.plot_limit": Entry(lp.plot.plot_limit, {}, {"limit": (*NOT_LIMIT, None)}),
+    "plot.plot_limit": Entry(
+        lp.plot.plot_limit,
+        {"limit": lp.predict(problem())},
+        {"limit": (*NOT_LIMIT, None), **NOT_PANELS},
+    ),
+    "plot.plot_network": Entry(
+        lp.plot.plot_network,
+        {"network": lp.Diagonal(2)},
+        {
+            "network": (*OBJECTS, None, lp.Diagonal),
+            "task": without(NOT_TASK, type(None)),
+            "features": without(WHOLE, type(None)),
+            **NOT_AXES,
+        },
+    ),
     "plot.plot_path": Entry(
-        lp.plot.plot_path, {}, {"path": (*OBJECTS, None, lp.results.LimitPath)}
+        lp.plot.plot_path,
+        {"path": lp.predict_path(problem(), [0.1])},
+        {"path": (*OBJECTS, None, lp.results.LimitPath), **NOT_AXES},
     ),
     "plot.plot_saddles": Entry(
-        lp.plot.plot_saddles, {}, {"path": (*OBJECTS, None, lp.results.SaddlePath)}
+        lp.plot.plot_saddles,
+        {"path": lp.saddle_path([[1.0, 2.0]], [1.0])},
+        {
+            "path": (*OBJECTS, None, lp.results.SaddlePath),
+            "axis": (*OBJECTS, None, "log"),
+            **NOT_PANELS,
+        },
     ),
     "plot.plot_limit_direction": Entry(
         lp.plot.plot_limit_direction,
-        {"found": None},
-        {"found": (*OBJECTS, None, lp.results.LimitDirection)},
+        {"found": lp.analysis.limit_direction(problem("classes"))},
+        {"found": (*OBJECTS, None, lp.results.LimitDirection), "limit": NOT_LIMIT, **NOT_PANELS},
     ),
     "plot.plot_sweep": Entry(
         lp.plot.plot_sweep,
         {"sweep": lp.train_many(problem("rank one"), [lp.GD(0.1)], 10)},
-        {"sweep": (*OBJECTS, None, lp.results.Sweep), "probe": (*WORD, "speed")},
+        {"sweep": (*OBJECTS, None, lp.results.Sweep), "probe": (*WORD, "speed"), **NOT_PANELS},
     ),
     "plot.plot_spectrum": Entry(
         lp.plot.plot_spectrum,
@@ -555,6 +591,7 @@ TABLE = {
             "layer": (*WHOLE, None, 2, "loss"),
             "predicted": (*FINITE_ARRAY, 1.0),
             "jumps": (*FINITE_ARRAY, 1.0),
+            **NOT_AXES,
         },
     ),
     "papers.plot_plane": Entry(
@@ -571,7 +608,11 @@ TABLE = {
     "plot.save": Entry(
         lp.plot.save,
         {"figure": lp.plot.plot_limit(lp.predict(problem())), "path": "figure.png"},
-        {"figure": (*OBJECTS, None), "path": (*NOT_PATH, "figure.xyz")},
+        {
+            "figure": (*OBJECTS, None),
+            "path": (*NOT_PATH, "figure.xyz"),
+            "dpi": without(POSITIVE, type(None)),
+        },
     ),
     # ------------------------------------------------ files
     "io.load": Entry(lp.io.load, {}, {"path": NOT_PATH}),
@@ -697,7 +738,6 @@ WITHOUT_ARGUMENTS = {"Paired", "theorems"}
 LEFT_OUT = {
     "io.read_array": {"source"},
     "io.make_network": {"numbers"},
-    "plot.plot_limit_direction": {"limit"},
 }
 
 
