@@ -77,8 +77,8 @@ class Sweep(Labelled, Result):
         # Without draws all seeds are one run.
         seeds_drawn = np.array([len(seeds) if rule.is_random else 1 for rule in optimisers])
         diverged = np.asarray(data["status"].values == Status.DIVERGED.name)
-        for name, counted in (("runs", ~diverged), ("runs_diverged", diverged)):
-            counts = np.minimum(counted.sum(axis=2), seeds_drawn[:, None])
+        for name, chosen in (("runs", ~diverged), ("runs_diverged", diverged)):
+            counts = np.minimum(chosen.sum(axis=2), seeds_drawn[:, None])
             data[name] = (RUNS[:2], counts.astype(np.int64))
         times_per_step = np.array([optimiser.time_per_step for optimiser in optimisers])
         data = data.assign_coords(
