@@ -1,6 +1,7 @@
-"""Settings that must be in place before SciPy is imported, and the width of what is printed."""
+"""Settings that must be in place before SciPy is imported, the width of what is printed, Ctrl-C."""
 
 import os
+import signal
 
 import pytest
 
@@ -8,6 +9,8 @@ import pytest
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 # As in a pipe, whatever terminal the tests run in.
 os.environ["COLUMNS"] = "100"
+# A job in the background ignores Ctrl-C, and so would its children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -1,31 +1,51 @@
-"""The options that make a problem, shared by all commands that are about one."""
+"""The options that make a problem: what they are called, what they say, where --help lists them."""
 
-import inspect
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from limitpoint.errors import LimitpointError
-from limitpoint.init import Init
-from limitpoint.io import (
-    ALIASES,
-    INITS,
-    NETWORKS,
-    full_name,
-    load_problem,
-    make_network,
-    read_task,
-)
-from limitpoint.networks import Network
-from limitpoint.problem import Problem
-from limitpoint.tasks import Classification, Task
+from limitpoint.cli.names import LOSSES, NETWORKS, SHORT_NETWORKS, completing, hyphened
+from limitpoint.cli.typed_values import scale_number
 
-__all__ = ["Command", "check_margin", "flag", "given_of", "numbers", "on_a_problem", "read_options"]
-
-Command = Callable[..., None]
+__all__ = [
+    "METAVARS",
+    "OF_SOME_STARTS",
+    "PANELS",
+    "READING",
+    "SCALES",
+    "SHORT_NAMES",
+    "STARTS",
+    "TYPED",
+    "Balanced",
+    "Classify",
+    "Depth",
+    "Filters",
+    "Gamma",
+    "Header",
+    "Imbalance",
+    "IndexColumn",
+    "LogScale",
+    "LossFactor",
+    "LossName",
+    "Margin",
+    "NetworkName",
+    "Norm",
+    "OneNeuron",
+    "Orthogonal",
+    "Perturbation",
+    "ProblemFile",
+    "Scale",
+    "Seed",
+    "Sensors",
+    "Shape",
+    "Unbiased",
+    "Width",
+    "Widths",
+    "XFile",
+    "YFile",
+    "ZeroLast",
+]
 
 ProblemFile = Annotated[
     Path | None, typer.Argument(help="A problem file (TOML). Or give --X and --y.")
@@ -57,17 +77,20 @@ Classify = Annotated[
     bool, typer.Option("--classify", help="Separate the classes -1 and 1 instead of fitting y.")
 ]
 LossName = Annotated[
-    str | None, typer.Option(help="With --classify: exponential (default) or logistic.")
+    str | None,
+    typer.Option(
+        help="With --classify: exponential (default) or logistic.",
+        autocompletion=completing(*LOSSES),
+    ),
 ]
-# On the command line words are joined by hyphens, in problem files by underscores.
-KNOWN_NETWORKS = ", ".join(kind.replace("_", "-") for kind in NETWORKS)
-SHORT_NAMES = ", ".join(ALIASES)
+SHORT_NAMES = ", ".join(SHORT_NETWORKS)
 NetworkName = Annotated[
     str | None,
     typer.Option(
         "--network",
-        help=f"Architecture: {KNOWN_NETWORKS}; in short {SHORT_NAMES} "
+        help=f"Architecture: {', '.join(hyphened(NETWORKS))}; in short {SHORT_NAMES} "
         "(default diagonal, with --sensors matrix-product).",
+        autocompletion=completing(*NETWORKS, *SHORT_NETWORKS),
     ),
 ]
 Depth = Annotated[
@@ -88,7 +111,10 @@ Filters = Annotated[
         "sizes decides."
     ),
 ]
-Scale = Annotated[float | None, typer.Option(help="Scale of the initialisation (default 1).")]
+Scale = Annotated[
+    float | None,
+    typer.Option(help="Scale of the initialisation, 0 to inf (default 1).", parser=scale_number),
+]
 LogScale = Annotated[
     float | None, typer.Option(help="Natural logarithm of the scale, for scales below 1e-300.")
 ]
@@ -155,165 +181,22 @@ READING = ("header", "index_column")
 SCALES = ("scale", "log_scale", "norm", "gamma")
 
 
-def flag(name: str) -> str:
-    """The option of this name."""
-    return f"--{name.replace('_', '-')}"
-
-
-def numbers(text: str, name: str, kind: type = float) -> list[Any]:
-    """Numbers separated by commas."""
-    try:
-        return [kind(part) for part in text.split(",")]
-    except ValueError:
-        raise LimitpointError(
-            f"{flag(name)} must be numbers separated by commas; it is {text!r}"
-        ) from None
-
-
-def on_a_problem(
-    default_scale: float = 1.0, without: tuple[str, ...] = ()
-) -> Callable[[Command], Command]:
-    """Give a command whose first argument is a problem the options that make one."""
-
-    def decorate(command: Command) -> Command:
-        making = {
-            name: parameter
-            for name, parameter in inspect.signature(_read_problem).parameters.items()
-            if name not in without
-        }
-        _, *own = inspect.signature(command).parameters.values()
-
-        @wraps(command)
-        def run(**options: Any) -> None:
-            made = {name: options.pop(name) for name in making}
-            if all(made.get(name) is None for name in ("file", *SCALES)):
-                made["scale"] = default_scale
-            command(_read_problem(**made), **options)
-
-        shown = [*making.values(), *own]
-        run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # for typer
-        run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
-        return run
-
-    return decorate
-
-
-def _read_problem(
-    file: ProblemFile = None,
-    X: XFile = None,
-    y: YFile = None,
-    sensors: Sensors = None,
-    header: Header = None,
-    index_column: IndexColumn = None,
-    classify: Classify = False,
-    loss: LossName = None,
-    network: NetworkName = None,
-    depth: Depth = None,
-    width: Width = None,
-    widths: Widths = None,
-    filters: Filters = None,
-    scale: Scale = None,
-    log_scale: LogScale = None,
-    norm: Norm = None,
-    gamma: Gamma = None,
-    seed: Seed = None,
-    zero_last: ZeroLast = False,
-    unbiased: Unbiased = False,
-    shape: Shape = None,
-    balanced: Balanced = False,
-    imbalance: Imbalance = None,
-    one_neuron: OneNeuron = False,
-    orthogonal: Orthogonal = False,
-    perturbation: Perturbation = None,
-    loss_factor: LossFactor = None,
-) -> Problem:
-    """The problem from its file, or from the options."""
-    options = given_of(locals())
-    if file is not None:
-        given = [flag(name) for name in options if name != "file"]
-        if given:
-            raise LimitpointError(
-                f"{', '.join(given)} cannot go with a problem file: give one or the other, not both"
-            )
-        return load_problem(file)
-    task = read_options(options)
-    chosen = _network(options, task)
-    return Problem(chosen, _init(chosen, task, options), task)
-
-
-def given_of(options: dict[str, Any]) -> dict[str, Any]:
-    """Those of the options that were given."""
-    return {
-        name: value
-        for name, value in options.items()
-        if value is not None and (value is not False or name in READING)
-    }
-
-
-def read_options(options: dict[str, Any]) -> Task:
-    """The task that the options for data make."""
-    samples = [name for name in ("X", "sensors") if name in options]
-    if not samples or "y" not in options:
-        raise LimitpointError("give a problem file, or both --X and --y")
-    if len(samples) > 1:
-        raise LimitpointError("--X and --sensors do not go together: each holds the samples")
-    if "sensors" in options and "classify" in options:
-        raise LimitpointError("--sensors and --classify do not go together: sensors measure")
-    if "loss" in options and "classify" not in options:
-        raise LimitpointError("--loss belongs to --classify: add it")
-    table: dict[str, Any] = {
-        name: options[name]
-        for name in ("X", "y", "loss", "loss_factor", *READING)
-        if name in options
-    }
-    if "sensors" in options:
-        table |= {"kind": "matrix_sensing", "A": options["sensors"]}
-    if "classify" in options:
-        table["kind"] = "classification"
-    return read_task(table)
-
-
-def check_margin(problem: Problem, margin: float | None) -> None:
-    """Refuse a margin of what has none."""
-    if margin is not None and not isinstance(problem.task, Classification):
-        raise LimitpointError("--margin is for a classification: add --classify")
-
-
-def _network(options: dict[str, Any], task: Task) -> Network:
-    default = "matrix-product" if "sensors" in options else "diagonal"
-    name = options.get("network", default)
-    kind = full_name(name)
-    if kind not in NETWORKS:
-        raise LimitpointError(
-            f"--network must be one of {', '.join(NETWORKS).replace('_', '-')} (in short "
-            f"{SHORT_NAMES}); it is {name}"
-        )
-    settings: dict[str, Any] = {
-        entry: options[entry] for entry in ("depth", "width") if entry in options
-    }
-    if "widths" in options:
-        settings["widths"] = numbers(options["widths"], "widths", int)
-    if "filters" in options:
-        filters = options["filters"]
-        settings["filter_sizes"] = (
-            filters if filters == "full" else numbers(filters, "filters", int)
-        )
-    return make_network(kind, task, **settings)
-
-
-def _init(network: Network, task: Task, options: dict[str, Any]) -> Init:
-    """The start that one of the options chooses; a random one by default."""
-    starts = [name for name in STARTS if name in options]
-    kind = INITS[STARTS[starts[0]] if starts else "random"]
-    misplaced = [n for n in OF_SOME_STARTS if n in options and n not in kind.takes]
-    if misplaced and not starts:
-        name = misplaced[0]
-        raise LimitpointError(f"{flag(name)} belongs to {OF_SOME_STARTS[name]}: add it")
-    if len(starts) > 1 or misplaced:
-        clash = " and ".join(flag(name) for name in (*misplaced, *starts))
-        raise LimitpointError(f"{clash} do not go together: each is a start of its own")
-    given = {"seed": 0} if "seed" in kind.takes else {}
-    given |= {
-        name: options[name] for name in (*kind.takes, "scale", "log_scale") if name in options
-    }
-    return kind.make(network, task, **given)
+# The headings under which --help lists them; what is not named here makes the data.
+PANELS = {
+    "Network": ("network", "depth", "width", "widths", "filters"),
+    "Initialisation": (*SCALES, *STARTS, "seed", "perturbation"),
+}
+# What stands for a value there, instead of its type.
+METAVARS = {
+    "file": "PROBLEM",
+    **dict.fromkeys(("X", "y", "sensors"), "FILE"),
+    **dict.fromkeys(("network", "loss"), "NAME"),
+    **dict.fromkeys(("widths", "filters"), "N,..."),
+}
+# Arguments of tasks, networks and starts, as the options that give them; the others are added.
+TYPED = {
+    "A": "--sensors",
+    "filter_sizes": "--filters",
+    "shaped": "--shape",
+    "perturbed": "--imbalance",
+}
