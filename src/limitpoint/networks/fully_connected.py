@@ -11,7 +11,7 @@ from limitpoint.errors import InitError
 from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.mirror import PowerRadius, RadialMap
-from limitpoint.networks.kinds.coupled import BALANCE_TOLERANCE, CoupledNetwork
+from limitpoint.networks.kinds.coupled import BALANCE_TOLERANCE, CoupledNetwork, in_own_units
 from limitpoint.networks.kinds.layer_gradients import gradients_of_chain
 from limitpoint.networks.kinds.multilinear import check_tensor_size
 from limitpoint.networks.kinds.single_output import feature_shape
@@ -118,6 +118,7 @@ class FullyConnected(CoupledNetwork):
 
         Zero in lyu's Definition 2. Then all layers have rank one.
         """
+        layers = in_own_units(layers)
         size = float(layers[-1] @ layers[-1])
         off = max(float(np.linalg.norm(difference)) for difference in _differences(layers))
         if size == 0.0:

@@ -10,7 +10,7 @@ from limitpoint.errors import NetworkError
 from limitpoint.foundation.arrays import Float, as_depth, as_whole_number
 from limitpoint.init import Init
 from limitpoint.mirror import PairRadius, PowerRadius, RadialMap
-from limitpoint.networks.kinds.coupled import BALANCE_TOLERANCE, CoupledNetwork
+from limitpoint.networks.kinds.coupled import BALANCE_TOLERANCE, CoupledNetwork, in_own_units
 from limitpoint.networks.kinds.layer_gradients import gradients_of_product
 from limitpoint.networks.kinds.single_output import feature_shape
 from limitpoint.tasks import Task
@@ -98,6 +98,7 @@ class RankOne(CoupledNetwork):
 
         Zero in lyu's Definition 1: all norms equal, the vectors of a pair parallel.
         """
+        layers = in_own_units(layers)
         norm = float(np.linalg.norm(layers[0]))
         if norm == 0.0:
             return np.inf if any(np.any(layer) for layer in layers[1:]) else 0.0

@@ -436,9 +436,21 @@ def test_unbalanced_starts_are_refused_by_these_theorems(kind):
     assert failed == ["balanced layers"]
 
 
-def test_a_feature_that_no_sample_has():
+@pytest.mark.parametrize("y", [[0.0, 0.756], [0.0, 0.0]])
+@pytest.mark.parametrize("network", [lp.RankOne(4, 3), lp.FullyConnected((3, 2))], ids=repr)
+def test_a_feature_that_no_sample_has(network, y):
     """Its error is not bounded by the data: the certificate says so, and nothing overflows."""
-    task, network = lp.Regression([[-2.0, 0.0], [0.0, 0.0]], [0.0, 0.756]), lp.RankOne(4, 3)
-    init = lp.Init.balanced(network, task, 3.0, direction=[-3.0, -1.0], seed=3)
-    limit = lp.predict(lp.Problem(network, init, task))
-    assert np.isfinite(limit.coef).all()
+    task = lp.Regression([[0.0, -2.0], [0.0, 0.0]], y)
+    for along in ([1.0, 0.0], [-1.0, -3.0]):
+        init = lp.Init.balanced(network, task, 3.0, direction=along, seed=3)
+        assert np.isfinite(lp.predict(lp.Problem(network, init, task)).coef).all()
+
+
+@pytest.mark.parametrize("size", [1e-120, 1e120])
+def test_balance_in_any_units(size):
+    for network in (lp.RankOne(3, 2), lp.FullyConnected((3, 2))):
+        task = lp.Regression(*SMALL)
+        for init in (lp.Init.balanced(network, task), lp.Init.random(network, task, seed=0)):
+            scaled = [size * layer for layer in init.direction]
+            wanted = network.imbalance(init.direction)
+            assert network.imbalance(scaled) == pytest.approx(wanted, rel=1e-9, abs=1e-12)

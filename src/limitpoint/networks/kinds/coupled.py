@@ -12,7 +12,7 @@ from limitpoint.mirror import RadialMap
 from limitpoint.networks.kinds.without_mirror_map import WithoutMirrorMap
 from limitpoint.tasks import Task
 
-__all__ = ["BALANCE_TOLERANCE", "CoupledNetwork"]
+__all__ = ["BALANCE_TOLERANCE", "CoupledNetwork", "in_own_units"]
 
 # Layers count as balanced when what balance demands to vanish is below this, relative to the size
 # of a layer: some thousand roundings, as many as products of wide layers collect. It moves the
@@ -48,3 +48,10 @@ class CoupledNetwork(WithoutMirrorMap):
     @abstractmethod
     def layers_along(self, init: Init, inputs: Float) -> tuple[Float, ...]:
         """The layers where the radial map's z is `inputs` (times × n)."""
+
+
+def in_own_units(layers: Sequence[Float]) -> list[Float]:
+    """Layers divided by a power of two, the largest entry to [1, 2): their squares are finite."""
+    largest = max(float(np.abs(layer).max(initial=0.0)) for layer in layers)
+    unit = float(np.exp2(np.floor(np.log2(largest)))) if 0.0 < largest < np.inf else 1.0
+    return [layer / unit for layer in layers]

@@ -60,6 +60,7 @@ def certify_radial_limit(
     )
 
 
+@np.errstate(invalid="ignore")  # zero times infinity: nothing is known, and the bound infinite
 def _error_bound(
     constraint: Constraint, radial: RadialMap, coef: Float, z: Float, off: Float, sums: Float
 ) -> float:
@@ -96,6 +97,4 @@ def _error_bound(
     share = 2 * slope / (1 + 2 * slope * square - grown)
     moved = np.abs(turn) @ (missed + np.abs(constraint.X) @ np.where(blurred, bounds, strayed))
     bounds = bounds + share * np.abs(hidden) * float(moved)
-    with np.errstate(invalid="ignore"):  # zero times infinity: nothing is known
-        worst = weights * bounds
-    return float(np.nan_to_num(worst, nan=np.inf).max(initial=0.0))
+    return float(np.nan_to_num(weights * bounds, nan=np.inf).max(initial=0.0))
