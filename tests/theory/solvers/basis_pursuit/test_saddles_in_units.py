@@ -248,3 +248,10 @@ def test_residuals_of_graded_rows_are_right_row_by_row(seed):
     np.testing.assert_allclose(factor.residual, [float(v) for v in left], rtol=1e-10)
     np.testing.assert_allclose(factor.solve(), [float(v) for v in k], rtol=1e-10)
     assert not factor.insert(A @ rng.normal(size=p))
+
+
+def test_a_parallel_column_is_not_outside_where_rounding_fills_a_row():
+    """The third column is a multiple of the second; the first fills their zeros with rounding."""
+    A = np.array([[0.01867909, -1.12493871, 0.84209241], [-1.31476984, 0, 0], [0.3, 0, 0]])
+    factor = GradedFactor(np.array([1.0, 2.0, 3.0]))
+    assert [factor.insert(column) for column in A.T] == [True, True, False]

@@ -50,7 +50,11 @@ class GradedFactor:
         """Append a column; return False, and change nothing, if it is in the span."""
         if self.size == len(self.target) or not self._is_outside(column):
             return False
-        self.columns = np.column_stack([self.columns, column])
+        grown = np.column_stack([self.columns, column])
+        # A row that only rounding fills looks outside; a pivot of zero says that nothing is.
+        if not RowwiseQR(grown).is_regular:
+            return False
+        self.columns = grown
         self._project()
         return True
 
