@@ -76,14 +76,14 @@ def test_limit_direction_of_a_flow_that_comes_to_rest(limitpoint):
     np.savetxt("other.csv", [-1, 1])
     arguments = ("--X", "X.csv", "--y", "other.csv", "--classify", "--network", "power")
     status, out, _ = limitpoint("direction", *arguments, "--json", "--plot", "s.png")
-    assert status == 0
+    assert status == 3
     assert json.loads(out)["uncertainty"] is None
     assert Path("s.png").read_bytes().startswith(PNG)
 
 
 def test_limit_direction_refuses(limitpoint):
     assert_refused(limitpoint("direction", *DATA), "direction of a classification")
-    assert_refused(limitpoint("direction", *CLASSES, "--log-margin", -1), "log_margin")
+    assert_refused(limitpoint("direction", *CLASSES, "--log-margin", -1), "--log-margin")
 
 
 @pytest.mark.parametrize(
@@ -251,11 +251,11 @@ def test_filters(limitpoint, name, given, sizes):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ((), ["needs filter_sizes (--filters)"]),
+        ((), ["needs --filters"]),
         (("--filters", "2,4"), ["must not exceed the number of features, 3"]),
         (("--filters", "two"), ["--filters must be numbers separated by commas; it is 'two'"]),
         (("--filters", "2", "--depth", "4"), ["must hold 4 sizes at depth 4, or 3"]),
-        (("--filters", "2", "--widths", "3"), ["a convolutional network has no widths"]),
+        (("--filters", "2", "--widths", "3"), ["a convolutional network has no --widths"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
@@ -265,7 +265,7 @@ def test_filters_that_are_refused(limitpoint, given, words):
 
 
 def test_filters_belong_to_convolutions(limitpoint):
-    assert_refused(limitpoint("train", *DATA, "--filters", "2"), "has no filter_sizes")
+    assert_refused(limitpoint("train", *DATA, "--filters", "2"), "has no --filters")
 
 
 def test_help_says_how_filters_are_read(limitpoint):

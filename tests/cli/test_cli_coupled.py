@@ -94,23 +94,26 @@ def test_sweep(limitpoint):
             ("predict", *RANK_ONE, "--norm", "1"),
             "--norm belongs to --balanced or --imbalance: add it",
         ),
-        (("predict", *BALANCED, "--scale", "1"), "give norm, scale or log_scale, not two of them"),
+        (
+            ("predict", *BALANCED, "--scale", "1"),
+            "give --norm, --scale or --log-scale, not two of them",
+        ),
         (
             ("predict", *RANK_ONE, "--balanced", "--imbalance", "0.1"),
             "--balanced and --imbalance do not go together",
         ),
         (("predict", *DATA, "--balanced"), "balanced needs a rank-one or dense network"),
-        (("predict", *DATA, "--width", "3"), "a diagonal network has no width"),
-        (("predict", *DATA, "--network", "fully-connected"), "network needs widths"),
+        (("predict", *DATA, "--width", "3"), "a diagonal network has no --width"),
+        (("predict", *DATA, "--network", "fully-connected"), "network needs --widths"),
         (
             ("predict", *DATA, "--network", "fully-connected", "--widths", "3,x"),
             "--widths must be numbers separated by commas; it is '3,x'",
         ),
         (("train", *BALANCED, "--shuffle"), "--shuffle and --batch-seed belong to --batch-size"),
-        (("train", *BALANCED, "--batch-size", "0"), "batch_size must be a whole number"),
+        (("train", *BALANCED, "--batch-size", "0"), "--batch-size must be a whole number"),
         (
             ("train", *BALANCED, "--batch-size", "3", "--shuffle"),
-            "batch_size must be at most the number of samples",
+            "--batch-size must be at most the number of samples",
         ),
         (("verify", *BALANCED, "--batch-size", "1"), "--batch-size needs --learning-rate"),
         (

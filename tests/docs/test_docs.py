@@ -8,10 +8,13 @@ from types import ModuleType
 
 import pytest
 import typer
+from tests.papers.toys import Toy
 
 import limitpoint as lp
-from limitpoint.cli import app
+from limitpoint.cli import main
+from limitpoint.cli.program import app
 from limitpoint.io import TABLES
+from limitpoint.papers.errata import ErrataList, errata
 
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -33,6 +36,11 @@ def shell_lines(page):
 
 WITH_PYTHON = [page for page in PAGES if blocks(page, "python")]
 WITH_COMMANDS = [page for page in PAGES if shell_lines(page)]
+
+
+def demonstrated(count):
+    """Some of the errata, shown."""
+    return ErrataList(tuple((one, one.demonstrate()) for one in errata()[:count]))
 
 
 def test_the_pages_are_there():
@@ -63,6 +71,34 @@ def test_shell_examples_name_commands_and_options_that_exist(page):
         assert used <= known, line
 
 
+@pytest.mark.slow
+def test_commands_of_the_readme_run_in_order(tmp_path, monkeypatch, capsys):
+    """From an empty folder, with all that they need made by those before; few experiments."""
+    monkeypatch.chdir(tmp_path)
+    toys, shown = (Toy(number=0), Toy(number=1)), demonstrated(2)
+    for place in ("limitpoint.papers", "limitpoint.papers.reports.html_report"):
+        monkeypatch.setattr(f"{place}.experiments", lambda: toys)
+    monkeypatch.setattr("limitpoint.papers.errata.demonstrate_all", lambda: shown)
+    lines = [
+        line.split(" #")[0]
+        for code in blocks(ROOT / "README.md", "console")
+        for line in code.splitlines()
+    ]
+    ran = 0
+    for command, *arguments in map(shlex.split, lines):
+        if command == "cd":
+            monkeypatch.chdir(*arguments)
+        elif command == "limitpoint":
+            monkeypatch.setattr("sys.argv", [command, *arguments])
+            with pytest.raises(SystemExit) as end:
+                main()
+            out, err = capsys.readouterr()
+            assert (end.value.code or 0) == 0, f"{arguments}: {err}"
+            assert out or err, arguments
+            ran += 1
+    assert ran >= 12
+
+
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_and_option_is_documented(name):
     text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
@@ -88,7 +124,7 @@ def test_every_entry_of_a_problem_file_is_documented():
 
 def test_exit_statuses_are_documented():
     text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    for status in (0, 1, 2):
+    for status in (0, 1, 2, 3, 130):
         assert re.search(rf"^\| {status} \|", text, flags=re.MULTILINE)
 
 

@@ -174,12 +174,15 @@ class TestOnTheCommandLine:
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
-            (("train", "--optimiser", "booster"), "there is no optimiser 'booster'"),
+            (("train", "--optimiser", "booster"), "it is booster. Did you mean boosted?"),
             (("train", "--optimiser", "gd", "--set", "boost=1"), "gd has no boost"),
-            (("train", "--optimiser", "sgd"), "sgd needs batch_size"),
+            (("train", "--optimiser", "sgd"), "sgd needs --set batch_size"),
             (("train", "--set", "boost=1"), "--set belongs to --optimiser"),
             (("train", "--optimiser", "gd", "--set", "fast"), "--set must be like batch_size=2"),
-            (("sweep", "--probe", "smallest"), "there is no probe 'smallest'"),
+            (
+                ("sweep", "--probe", "smallest"),
+                "--probe must be one of start-term, noise-term, largest",
+            ),
             (("predict", "--network", "stretchy"), "--network must be one of"),
         ],
     )

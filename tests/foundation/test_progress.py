@@ -84,7 +84,7 @@ def test_a_job_stops_where_it_is_told_to(name):
     assert all(now.total is None or now.done <= now.total for now in seen)
     assert not [t for t in threading.enumerate() if "ThreadPool" in t.name]
     if name == "verify":
-        assert str(seen[-1]).startswith("verify: 4 parts, training > training: ")
+        assert str(seen[-1]).startswith("verify: 4 parts done, training > training: ")
 
 
 def test_an_interrupted_sweep_ends():

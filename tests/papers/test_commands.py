@@ -7,7 +7,7 @@ import pytest
 from tests.papers.toys import Toy
 from typer.testing import CliRunner
 
-from limitpoint.cli import app
+from limitpoint.cli.program import app
 from limitpoint.errors import LimitpointError
 from limitpoint.papers.errata import ErrataList, errata
 from limitpoint.papers.errata.erratum import Demonstration
@@ -23,10 +23,10 @@ def run(*arguments):
 def toys(monkeypatch):
     """Three experiments instead of all; the last one fails."""
     made = (Toy(number=0), Toy(number=1), Toy(number=2, value=2.0))
-    module = "limitpoint.cli.experiment_commands"
-    monkeypatch.setattr(f"{module}.experiments", lambda: made)
+    monkeypatch.setattr("limitpoint.papers.experiments", lambda: made)
     monkeypatch.setattr("limitpoint.papers.reports.html_report.experiments", lambda: made)
-    monkeypatch.setattr(f"{module}.experiment", lambda name: {one.id: one for one in made}[name])
+    by_id = {one.id: one for one in made}
+    monkeypatch.setattr("limitpoint.papers.experiment", lambda name: by_id[name])
     return made
 
 
@@ -70,7 +70,7 @@ def test_nothing_to_report(tmp_path):
 def test_an_erratum_that_is_not_shown_fails(monkeypatch):
     wrong = Demonstration("nothing", printed=0.0, corrected=0.0, tolerance=1.0)
     found = ErrataList(((errata()[0], wrong),))
-    monkeypatch.setattr("limitpoint.cli.experiment_commands.demonstrate_all", lambda: found)
+    monkeypatch.setattr("limitpoint.papers.errata.demonstrate_all", lambda: found)
     found = run("errata")
     assert found.exit_code == 1
     assert "NOT SHOWN" in found.output

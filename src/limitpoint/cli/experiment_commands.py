@@ -2,35 +2,34 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
-from limitpoint.cli.commands import app
-from limitpoint.cli.output import FAILED, Json, console, show
+from limitpoint.cli.application import command
+from limitpoint.cli.names import EXPERIMENTS, completing, did_you_mean
+from limitpoint.cli.output import FAILED, Json, Overwrite, check_free, naming, print_table, show
 from limitpoint.errors import LimitpointError
-from limitpoint.papers import (
-    Experiment,
-    atlas_page,
-    experiment,
-    experiments,
-    report,
-    reproduce,
-)
-from limitpoint.papers.errata import demonstrate_all
-from limitpoint.theory.atlas import theorems
 
-__all__ = ["app"]
+if TYPE_CHECKING:
+    from limitpoint.papers import Experiment
+
+__all__: list[str] = []
+
+PAPERS = tuple(dict.fromkeys(name.partition("-")[0] for name in EXPERIMENTS))
 
 Out = Annotated[Path, typer.Option(help="Folder of the experiments' folders.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print the page of the documentation.")]
 
 
-@app.command("reproduce")
+@command("reproduce")
 def reproduce_command(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Experiments, like zhao2026-figure1, or papers.")
+        list[str] | None,
+        typer.Argument(
+            help="Experiments, like zhao2026-figure1, or papers.",
+            autocompletion=completing(*PAPERS, *EXPERIMENTS),
+        ),
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="All experiments of all papers.")] = False,
     list_: Annotated[bool, typer.Option("--list", help="Only list them.")] = False,
@@ -43,14 +42,17 @@ def reproduce_command(
     out: Out = Path("out"),
     json_: Json = False,
 ) -> None:
-    """Reproduce figures of the papers; exit status 1 if a check fails.
+    """Reproduce figures of the papers, by experiments that can fail.
 
-    Writes a folder for each with the figure, its data and its checks. What is finished is not run
+    Writes a folder for each with the figure, its data and its checks; exit status 1 if a check
+    fails. What is finished is not run
     again, so that an interrupted run goes on where it was.
     """
+    from limitpoint.papers import experiments, reproduce
+
     if list_:
         for one in experiments():
-            console.print(Text(f"{one.id}: {one.title}"))
+            typer.echo(f"{one.id}: {one.title}")
         return
     if all_ == bool(names):
         raise LimitpointError("name experiments or papers, or give --all; --list shows them")
@@ -61,26 +63,50 @@ def reproduce_command(
         raise typer.Exit(FAILED)
 
 
-def _named(name: str) -> list[Experiment]:
+def _named(name: str) -> "list[Experiment]":
     """The experiments of a paper, or the one of this id."""
+    from limitpoint.papers import experiment, experiments
+
     of_paper = [one for one in experiments() if one.paper == name]
+    if not of_paper and name not in {one.id for one in experiments()}:
+        near = did_you_mean(name, [*PAPERS, *(one.id for one in experiments())])
+        raise LimitpointError(f"there is no experiment or paper {name!r}{near or '; see --list'}")
     return of_paper or [experiment(name)]
 
 
-@app.command("report")
+def _checked_page(context: typer.Context, page: Path | None) -> Path | None:
+    if page is not None and not context.resilient_parsing:
+        check_free(page, bool(context.params.get("overwrite")))
+    return page
+
+
+@command("report")
 def report_command(
     out: Out = Path("out"),
     to: Annotated[
-        Path | None, typer.Option(help="The page (default report.html in that folder).")
+        Path | None,
+        typer.Option(
+            help="The page (default report.html in that folder, which is replaced).",
+            callback=_checked_page,
+        ),
     ] = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Build one HTML page from the experiments that are finished."""
-    console.print(Text(str(report(out, to))))
+    from limitpoint.papers import report
+
+    with naming(str(to or out)):
+        typer.echo(report(out, to))
 
 
-@app.command("errata")
+@command("errata")
 def errata_command(markdown: Markdown = False, json_: Json = False) -> None:
-    """Show where the papers slip, each by a calculation; exit status 1 if one is not shown."""
+    """Show where the papers slip, each by a calculation.
+
+    Exit status 1 if one is not shown.
+    """
+    from limitpoint.papers.errata import demonstrate_all
+
     found = demonstrate_all()
     if markdown:
         typer.echo(found.to_markdown(), nl=False)
@@ -90,10 +116,16 @@ def errata_command(markdown: Markdown = False, json_: Json = False) -> None:
         raise typer.Exit(FAILED)
 
 
-@app.command("atlas")
+@command("atlas")
 def atlas_command(markdown: Markdown = False, json_: Json = False) -> None:
     """List every theorem: its source and its statement."""
+    from rich.text import Text
+
+    from limitpoint.theory.atlas import theorems
+
     if markdown:
+        from limitpoint.papers import atlas_page
+
         typer.echo(atlas_page(), nl=False)
         return
     if json_:
@@ -102,5 +134,4 @@ def atlas_command(markdown: Markdown = False, json_: Json = False) -> None:
         return
     for theorem in theorems():
         heading = f"{theorem.id} (concludes a {theorem.concludes})"
-        console.print(Text(heading), Text(theorem.statement), Text(theorem.citation), sep="\n")
-        console.print()
+        print_table(Text(heading), Text(theorem.statement), Text(theorem.citation), "", sep="\n")

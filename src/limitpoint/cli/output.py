@@ -1,36 +1,60 @@
 """How results leave the command: tables, JSON, figures, an exit status."""
 
+import inspect
 import json
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-from matplotlib.figure import Figure
-from rich.console import Console
 
-from limitpoint import plot
-from limitpoint.verify import Outcome, Verdict
+from limitpoint.errors import LimitpointError
+
+if TYPE_CHECKING:
+    from limitpoint.status import Status
+    from limitpoint.verify import Verdict
 
 __all__ = [
     "BAD_INPUT",
     "FAILED",
-    "INCONCLUSIVE",
+    "INTERRUPTED",
+    "NOT_REACHED",
+    "OVERWRITE",
+    "PIPE_CLOSED",
     "Json",
+    "Overwrite",
     "Plot",
+    "check_free",
     "conclude",
-    "console",
+    "judge",
+    "naming",
+    "not_reached",
+    "print_table",
     "save",
     "show",
 ]
 
-FAILED, BAD_INPUT, INCONCLUSIVE = 1, 2, 3
-console = Console()
+# The exit statuses besides 0; the last is the shell's for a command that wrote to a closed pipe.
+FAILED, BAD_INPUT, NOT_REACHED, INTERRUPTED, PIPE_CLOSED = 1, 2, 3, 130, 141
 
 
-def _checked_plot(path: Path | None) -> Path | None:
+def check_free(path: Path, overwrite: bool) -> None:
+    """Refuse to write over a file, unless --overwrite says so."""
+    if path.is_file() and not overwrite:
+        raise LimitpointError(f"{path} is there already: add --overwrite to replace it")
+
+
+def _checked_plot(context: typer.Context, path: Path | None) -> Path | None:
     """Refuse a figure that could not be written before anything is computed for it."""
-    if path is not None:
+    if path is not None and not context.resilient_parsing:
+        check_free(path, bool(context.params.get(OVERWRITE.name)))
+        from limitpoint.foundation.extras import load_extra
+
+        load_extra("matplotlib.figure", "--plot")
+        from limitpoint import plot
+
         plot.check_format(path)
     return path
 
@@ -38,8 +62,17 @@ def _checked_plot(path: Path | None) -> Path | None:
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Plot = Annotated[
     Path | None,
-    typer.Option("--plot", help="Write a figure to this file.", callback=_checked_plot),
+    typer.Option(
+        "--plot", help="Write a figure to this file: .png, .pdf or .svg.", callback=_checked_plot
+    ),
 ]
+# Eager: known when the names of files are checked.
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace a file that is there already.", is_eager=True)
+]
+OVERWRITE = inspect.Parameter(
+    "overwrite", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Overwrite
+)
 
 
 def show(result: Any, as_json: bool) -> None:
@@ -47,7 +80,21 @@ def show(result: Any, as_json: bool) -> None:
     if as_json:
         typer.echo(_json(result.to_dict()))
     else:
-        console.print(result)
+        print_table(result)
+
+
+def print_table(*parts: Any, **settings: Any) -> None:
+    """Print what has a table, and text as it is."""
+    from rich.console import Console
+
+    console = Console()
+    # Its own answer to a reader who has left is another exit status.
+    console.on_broken_pipe = _raise_again  # type: ignore[method-assign]
+    console.print(*parts, **settings)
+
+
+def _raise_again() -> None:
+    raise BrokenPipeError
 
 
 def _json(content: Any) -> str:
@@ -58,26 +105,54 @@ def _json(content: Any) -> str:
             return {key: clean(item) for key, item in value.items()}
         if isinstance(value, list):
             return [clean(item) for item in value]
-        if isinstance(value, (float, np.floating)):
-            return float(value) if np.isfinite(value) else None
+        if isinstance(value, float):  # NumPy's own are, too
+            return float(value) if math.isfinite(value) else None
         return value
 
     return json.dumps(clean(content), indent=2)
 
 
-def save(path: Path | None, draw: Any) -> None:
+def save(path: Path | None, draw: Callable[[], Any]) -> None:
     """Write a figure, if one was asked for."""
     if path is not None:
-        figure: Figure = draw()
-        plot.save(figure, path)
+        from limitpoint import plot
+
+        with naming(str(path)):
+            plot.save(draw(), path)
         typer.echo(f"figure written to {path}", err=True)
 
 
-def conclude(verdict: Verdict, as_json: bool, path: Path | None) -> None:
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Name the file in errors of the system that do not."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and not isinstance(error, BrokenPipeError):
+            error.filename = name
+        raise
+
+
+def judge(status: "Status", *fine: "Status") -> None:
+    """Exit with status 3 where a result is not ok, nor as it was asked for."""
+    if not (status.ok or status in fine):
+        not_reached(f"{status.name}: {status}")
+
+
+def not_reached(why: str) -> None:
+    """Exit with status 3, saying why in one line."""
+    typer.echo(why, err=True)
+    raise typer.Exit(NOT_REACHED)
+
+
+def conclude(verdict: "Verdict", as_json: bool, path: Path | None) -> None:
     """Print a verdict; exit status 1 if it failed, 3 if it is inconclusive."""
+    from limitpoint import plot
+    from limitpoint.verify import Outcome
+
     show(verdict, as_json)
     save(path, lambda: plot.plot_trajectory(verdict.flows[0], verdict.limit, verdict.training))
     if verdict.outcome is Outcome.FAILED:
         raise typer.Exit(FAILED)
     if verdict.outcome is Outcome.INCONCLUSIVE:
-        raise typer.Exit(INCONCLUSIVE)
+        raise typer.Exit(NOT_REACHED)

@@ -4,28 +4,30 @@ import inspect
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from limitpoint.errors import LimitpointError
-from limitpoint.init import Init
-from limitpoint.io import (
-    ALIASES,
-    INITS,
+from limitpoint.cli.application import Command, flag, panel
+from limitpoint.cli.names import (
+    LOSSES,
     NETWORKS,
-    full_name,
-    load_problem,
-    make_network,
-    read_task,
+    SHORT_NETWORKS,
+    completing,
+    did_you_mean,
+    hyphened,
 )
-from limitpoint.networks import Network
-from limitpoint.problem import Problem
-from limitpoint.tasks import Classification, Task
+from limitpoint.cli.typed_values import numbers, scale_number
+from limitpoint.cli.wording import as_typed
+from limitpoint.errors import LimitpointError
 
-__all__ = ["Command", "check_margin", "flag", "numbers", "on_a_problem", "read_options"]
+if TYPE_CHECKING:
+    from limitpoint.init import Init
+    from limitpoint.networks import Network
+    from limitpoint.problem import Problem
+    from limitpoint.tasks import Task
 
-Command = Callable[..., None]
+__all__ = ["check_margin", "on_a_problem", "read_options"]
 
 ProblemFile = Annotated[
     Path | None, typer.Argument(help="A problem file (TOML). Or give --X and --y.")
@@ -41,17 +43,20 @@ Classify = Annotated[
     bool, typer.Option("--classify", help="Separate the classes -1 and 1 instead of fitting y.")
 ]
 LossName = Annotated[
-    str | None, typer.Option(help="With --classify: exponential (default) or logistic.")
+    str | None,
+    typer.Option(
+        help="With --classify: exponential (default) or logistic.",
+        autocompletion=completing(*LOSSES),
+    ),
 ]
-# On the command line words are joined by hyphens, in problem files by underscores.
-KNOWN_NETWORKS = ", ".join(kind.replace("_", "-") for kind in NETWORKS)
-SHORT_NAMES = ", ".join(ALIASES)
+SHORT_NAMES = ", ".join(SHORT_NETWORKS)
 NetworkName = Annotated[
     str | None,
     typer.Option(
         "--network",
-        help=f"Architecture: {KNOWN_NETWORKS}; in short {SHORT_NAMES} "
+        help=f"Architecture: {', '.join(hyphened(NETWORKS))}; in short {SHORT_NAMES} "
         "(default diagonal, with --sensors matrix-product).",
+        autocompletion=completing(*NETWORKS, *SHORT_NETWORKS),
     ),
 ]
 Depth = Annotated[
@@ -72,7 +77,10 @@ Filters = Annotated[
         "sizes decides."
     ),
 ]
-Scale = Annotated[float | None, typer.Option(help="Scale of the initialisation (default 1).")]
+Scale = Annotated[
+    float | None,
+    typer.Option(help="Scale of the initialisation, 0 to inf (default 1).", parser=scale_number),
+]
 LogScale = Annotated[
     float | None, typer.Option(help="Natural logarithm of the scale, for scales below 1e-300.")
 ]
@@ -137,19 +145,25 @@ OF_SOME_STARTS = {
 SCALES = ("scale", "log_scale", "norm", "gamma")
 
 
-def flag(name: str) -> str:
-    """The option of this name."""
-    return f"--{name.replace('_', '-')}"
-
-
-def numbers(text: str, name: str, kind: type = float) -> list[Any]:
-    """Numbers separated by commas."""
-    try:
-        return [kind(part) for part in text.split(",")]
-    except ValueError:
-        raise LimitpointError(
-            f"{flag(name)} must be numbers separated by commas; it is {text!r}"
-        ) from None
+# The headings under which --help lists them; what is not named here makes the data.
+PANELS = {
+    "Network": ("network", "depth", "width", "widths", "filters"),
+    "Initialisation": (*SCALES, *STARTS, "seed", "perturbation"),
+}
+# What stands for a value there, instead of its type.
+METAVARS = {
+    "file": "PROBLEM",
+    **dict.fromkeys(("X", "y", "sensors"), "FILE"),
+    **dict.fromkeys(("network", "loss"), "NAME"),
+    **dict.fromkeys(("widths", "filters"), "N,..."),
+}
+# Arguments of tasks, networks and starts, as the options that give them; the others are added.
+TYPED = {
+    "A": "--sensors",
+    "filter_sizes": "--filters",
+    "shaped": "--shape",
+    "perturbed": "--imbalance",
+}
 
 
 def on_a_problem(
@@ -206,9 +220,12 @@ def _read_problem(
     orthogonal: Orthogonal = False,
     perturbation: Perturbation = None,
     loss_factor: LossFactor = None,
-) -> Problem:
+) -> "Problem":
     """The problem from its file, or from the options."""
     options = {n: v for n, v in locals().items() if v is not None and v is not False}
+    from limitpoint.io import load_problem
+    from limitpoint.problem import Problem
+
     if file is not None:
         given = [flag(name) for name in options if name != "file"]
         if given:
@@ -216,13 +233,29 @@ def _read_problem(
                 f"{', '.join(given)} cannot go with a problem file: give one or the other, not both"
             )
         return load_problem(file)
-    task = read_options(options)
-    chosen = _network(options, task)
-    return Problem(chosen, _init(chosen, task, options), task)
+    with as_typed(TYPED):
+        task = read_options(options)
+        chosen = _network(options, task)
+        return Problem(chosen, _init(chosen, task, options), task)
 
 
-def read_options(options: dict[str, Any]) -> Task:
+def _dress(name: str, parameter: inspect.Parameter) -> None:
+    """Put an option under its heading, and know it by its name."""
+    heading = next((heading for heading, names in PANELS.items() if name in names), "Data")
+    settings = panel(parameter, heading)
+    settings.metavar = settings.metavar or METAVARS.get(name)
+    if name not in ("file", "network"):  # which are words of many messages
+        TYPED[name] = flag(parameter)
+
+
+for _name, _parameter in inspect.signature(_read_problem).parameters.items():
+    _dress(_name, _parameter)
+
+
+def read_options(options: dict[str, Any]) -> "Task":
     """The task that the options for data make."""
+    from limitpoint.io import read_task
+
     samples = [name for name in ("X", "sensors") if name in options]
     if not samples or "y" not in options:
         raise LimitpointError("give a problem file, or both --X and --y")
@@ -242,36 +275,42 @@ def read_options(options: dict[str, Any]) -> Task:
     return read_task(table)
 
 
-def check_margin(problem: Problem, margin: float | None) -> None:
+def check_margin(problem: "Problem", margin: float | None) -> None:
     """Refuse a margin of what has none."""
+    from limitpoint.tasks import Classification
+
     if margin is not None and not isinstance(problem.task, Classification):
         raise LimitpointError("--margin is for a classification: add --classify")
 
 
-def _network(options: dict[str, Any], task: Task) -> Network:
+def _network(options: dict[str, Any], task: "Task") -> "Network":
+    from limitpoint.io import ALIASES, NETWORKS, full_name, make_network
+
     default = "matrix-product" if "sensors" in options else "diagonal"
     name = options.get("network", default)
     kind = full_name(name)
     if kind not in NETWORKS:
         raise LimitpointError(
-            f"--network must be one of {', '.join(NETWORKS).replace('_', '-')} (in short "
-            f"{SHORT_NAMES}); it is {name}"
+            f"--network must be one of {', '.join(hyphened(NETWORKS))} (in short {SHORT_NAMES}); "
+            f"it is {name}{did_you_mean(name, [*NETWORKS, *ALIASES])}"
         )
     settings: dict[str, Any] = {
         entry: options[entry] for entry in ("depth", "width") if entry in options
     }
     if "widths" in options:
-        settings["widths"] = numbers(options["widths"], "widths", int)
+        settings["widths"] = numbers(options["widths"], "--widths", int)
     if "filters" in options:
         filters = options["filters"]
         settings["filter_sizes"] = (
-            filters if filters == "full" else numbers(filters, "filters", int)
+            filters if filters == "full" else numbers(filters, "--filters", int)
         )
     return make_network(kind, task, **settings)
 
 
-def _init(network: Network, task: Task, options: dict[str, Any]) -> Init:
+def _init(network: "Network", task: "Task", options: dict[str, Any]) -> "Init":
     """The start that one of the options chooses; a random one by default."""
+    from limitpoint.io import INITS
+
     starts = [name for name in STARTS if name in options]
     kind = INITS[STARTS[starts[0]] if starts else "random"]
     misplaced = [n for n in OF_SOME_STARTS if n in options and n not in kind.takes]

@@ -76,10 +76,13 @@ def register_network(name: str, network: type[Network]) -> type[Network]:
 
 
 def full_name(name: str) -> str:
-    """The name of a kind of network, also where it is given in short or with hyphens."""
+    """The name of a kind of network, also in short, with hyphens, or as its class is called."""
     as_kind(name, str, "the name of a kind of network", "name", NetworkError)
-    kind = name.replace("-", "_")
-    return ALIASES.get(kind, kind)
+    letters = "".join(name.split()).replace("-", "").replace("_", "").lower()
+    for known in (*NETWORKS, *ALIASES):
+        if known.replace("_", "") == letters:
+            return ALIASES.get(known, known)
+    return name.replace("-", "_")
 
 
 def make_network(kind: str, task: Task, **numbers: Any) -> Network:

@@ -92,9 +92,9 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
                 "verify does not judge the training of a classification: it comes nowhere near "
                 "the limit of the direction. Compare train with flow at the same times"
             )
-        with job("verify", unit="parts"):
+        with job("verify", unit="parts done"):
             return verdict_on_classification(problem)
-    with job("verify", unit="parts") as parts:
+    with job("verify", unit="parts done") as parts:
         return _verdict(problem, training, steps, parts)
 
 

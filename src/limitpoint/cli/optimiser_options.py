@@ -1,0 +1,107 @@
+"""The options that make an optimiser."""
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import limitpoint as lp
+from limitpoint.cli.names import OPTIMISERS, chosen, completing, hyphened
+from limitpoint.cli.wording import as_typed
+from limitpoint.errors import LimitpointError
+
+if TYPE_CHECKING:
+    from limitpoint.dynamics import Optimiser
+    from limitpoint.problem import Problem
+
+__all__ = [
+    "BatchSeed",
+    "BatchSize",
+    "LearningRate",
+    "NoiseSize",
+    "OptimiserName",
+    "Settings",
+    "Shuffle",
+    "Steps",
+    "check_batch_size",
+    "named_optimiser",
+    "optimiser_of",
+]
+
+LearningRate = Annotated[float, typer.Option(help="Learning rate of gradient descent.")]
+BatchSize = Annotated[
+    int | None, typer.Option(help="Samples in a batch: stochastic gradient descent.")
+]
+Shuffle = Annotated[
+    bool, typer.Option("--shuffle", help="Batches without replacement, reshuffled every epoch.")
+]
+OptimiserName = Annotated[
+    str | None,
+    typer.Option(
+        "--optimiser",
+        help=f"An optimiser by its name: {', '.join(hyphened(OPTIMISERS))}, or your own.",
+        autocompletion=completing(*OPTIMISERS),
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="A setting of --optimiser, like batch_size=2; may be repeated."),
+]
+NoiseSize = Annotated[
+    float | None, typer.Option(help="Add noise of this size to the labels at every step.")
+]
+BatchSeed = Annotated[int, typer.Option(help="Seed of the batches, or of the noise.")]
+Steps = Annotated[int, typer.Option(help="Number of training steps.")]
+
+
+def check_batch_size(batch_size: int | None, problem: "Problem") -> None:
+    """Refuse batches of more samples than there are."""
+    samples = problem.task.n_samples
+    if batch_size is not None and batch_size > samples:
+        raise LimitpointError(
+            f"--batch-size must be at most the number of samples, {samples}; it is {batch_size}"
+        )
+
+
+def optimiser_of(
+    learning_rate: float,
+    batch_size: int | None,
+    shuffle: bool,
+    seed: int,
+    label_noise: float | None = None,
+) -> "Optimiser":
+    """Gradient descent, SGD where a batch size is given, or with noise on the labels."""
+    if label_noise is not None:
+        if batch_size is not None or shuffle:
+            raise LimitpointError("--label-noise does not go with --batch-size or --shuffle")
+        return lp.LabelNoise(learning_rate, label_noise, seed=seed)
+    if batch_size is not None:
+        return lp.SGD(learning_rate, batch_size, replacement=not shuffle, seed=seed)
+    if shuffle or seed != 0:
+        raise LimitpointError("--shuffle and --batch-seed belong to --batch-size")
+    return lp.GD(learning_rate)
+
+
+def named_optimiser(
+    name: str | None, learning_rate: float, settings: list[str] | None
+) -> "Optimiser":
+    """An optimiser of the registry, with its settings as NAME=NUMBER."""
+    from limitpoint import dynamics
+
+    if name is None:
+        raise LimitpointError("--set belongs to --optimiser: add it")
+    given: dict[str, Any] = {"learning_rate": learning_rate}
+    for setting in settings or ():
+        key, sign, value = setting.partition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            sign = ""
+        if not sign:
+            raise LimitpointError(f"--set must be like batch_size=2; it is {setting!r}")
+        given[key] = int(number) if number.is_integer() and "." not in value else number
+    kind = chosen(name, dynamics.OPTIMISERS, "--optimiser")
+    known = [field.name for field in fields(dynamics.OPTIMISERS[kind])]  # type: ignore[arg-type]
+    typed = {key: f"--set {key}" for key in known} | {"learning_rate": "--learning-rate"}
+    with as_typed(typed):
+        return dynamics.made_optimiser(kind, **given)

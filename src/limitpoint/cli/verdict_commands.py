@@ -1,0 +1,68 @@
+"""The commands that certify: a verdict on a problem, and on a built-in example."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import limitpoint as lp
+from limitpoint.cli.application import command
+from limitpoint.cli.optimiser_options import (
+    BatchSeed,
+    BatchSize,
+    Shuffle,
+    Steps,
+    check_batch_size,
+    optimiser_of,
+)
+from limitpoint.cli.output import Json, Plot, conclude, print_table
+from limitpoint.cli.problem_options import on_a_problem
+from limitpoint.errors import LimitpointError
+
+if TYPE_CHECKING:
+    from limitpoint.problem import Problem
+
+__all__: list[str] = []
+
+
+@command("verify")
+@on_a_problem()
+def verify_command(
+    problem: "Problem",
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Also train, with this learning rate.")
+    ] = None,
+    batch_size: BatchSize = None,
+    shuffle: Shuffle = False,
+    batch_seed: BatchSeed = 0,
+    steps: Steps = 20_000,
+    json_: Json = False,
+    plot_: Plot = None,
+) -> None:
+    """Predict, simulate, and certify that the two agree.
+
+    Exit status 1 if they do not, 3 if something decisive could not be compared.
+    """
+    if learning_rate is None and batch_size is not None:
+        raise LimitpointError("--batch-size needs --learning-rate: without it nothing is trained")
+    check_batch_size(batch_size, problem)
+    training = (
+        None
+        if learning_rate is None
+        else optimiser_of(learning_rate, batch_size, shuffle, batch_seed)
+    )
+    conclude(lp.verify(problem, training=training, steps=steps), json_, plot_)
+
+
+@command("demo")
+def demo_command(json_: Json = False, plot_: Plot = None) -> None:
+    """Predict, flow, train and verify a built-in example.
+
+    The 2×4 example of Zhao et al. (2026), Eq. (7).
+    """
+    task = lp.examples.zhao_eq7()
+    network = lp.Diagonal(depth=2)
+    problem = lp.Problem(network, lp.Init.random(network, task, scale=1e-4, seed=0), task)
+    verdict = lp.verify(problem, training=lp.GD(learning_rate=2e-3), steps=60_000)
+    if not json_:
+        print_table(verdict.limit)
+    conclude(verdict, json_, plot_)
