@@ -247,6 +247,7 @@ def test_an_end_that_was_asked_for_is_no_failure(run):
 
 def test_a_flow_that_comes_to_rest_exits_with_three(run):
     """Coefficients that keep their sign, on data that ask for the other."""
+    np.savetxt("X.csv", [[1.0, 2.0], [0.0, -3.0]], delimiter=",")
     np.savetxt("y.csv", [-1, 1])
     status, _, err = run("flow", *DATA, "--classify", "--network", "power")
     assert status == 3

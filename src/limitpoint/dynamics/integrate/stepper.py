@@ -108,7 +108,9 @@ class Steps:
         return bool(self._solver.status == "finished")
 
     def advance(self) -> bool:
-        """One step; False where none can be taken."""
+        """One step; False where none can be taken: at the end, or where none is accurate enough."""
+        if self.at_end:
+            return False
         self._prepare()
         while True:
             stride = float(self._solver.step_size or self._first)
