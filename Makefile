@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 test quick: export OMP_NUM_THREADS = 1
 test quick: export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test quick bench docs format clean
+.PHONY: demo test quick ci wheel torch bench docs format clean
 
 demo: $(READY)  ## predict, flow, train and verify the built-in example
 	$(BIN)/limitpoint demo --plot out/demo.png
@@ -22,6 +22,15 @@ test: $(READY)  ## lint, type-check, check the import layers, run the whole test
 
 quick: $(READY)  ## the tests that take no more than a few seconds each
 	$(BIN)/pytest -n 2 -m "not slow"
+
+ci: test wheel torch  ## everything that must hold before a change lands
+
+wheel: $(READY)  ## build the wheel and try it in empty environments, oldest libraries included
+	$(BIN)/python -m tests.install
+
+torch: $(READY)  ## the tests that need PyTorch, which no extra brings
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(BIN)/pytest -m torch
 
 bench: $(READY)  ## side-by-side ratios against peers, in one run
 	$(BIN)/python -m benchmarks

@@ -14,6 +14,7 @@ from benchmarks import (
     saddle_path,
     scale_path,
     sgd_sweep,
+    startup,
     two_layers,
 )
 from benchmarks.timing import machine
@@ -21,6 +22,7 @@ from benchmarks.timing import machine
 
 def main() -> int:
     rows = [
+        *startup.rows(),
         *predict.rows(),
         *scale_path.rows(),
         *flows.rows(),

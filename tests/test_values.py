@@ -216,10 +216,10 @@ class TestRefused:
         with pytest.raises(ResultFileError, match=words):
             lp.io.load(path)
 
-    def test_a_file_larger_than_any_result(self, tmp_path, monkeypatch):
+    def test_a_file_larger_than_is_read(self, tmp_path, monkeypatch):
         path = lp.predict(problem_of()).save(tmp_path / "limit")
-        monkeypatch.setattr("limitpoint.foundation.saving.LARGEST_FILE", 100)
-        with pytest.raises(ResultFileError, match="larger than any result"):
+        monkeypatch.setenv("LIMITPOINT_LARGEST_FILE", "100")
+        with pytest.raises(ResultFileError, match="more than the 100 that are read; set the env"):
             lp.io.load(path)
 
     def test_nothing_in_a_file_is_executed(self, tmp_path):

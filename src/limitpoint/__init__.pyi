@@ -45,6 +45,7 @@ from .status import Status
 from .tasks import Classification, MatrixSensing, Regression
 from .theory import explain, predict, predict_path, saddle_path
 from .verify import verify
+from .versions import show_versions
 
 __version__: str
 
@@ -91,6 +92,7 @@ __all__ = [
     "results",
     "saddle_path",
     "sde",
+    "show_versions",
     "spectral",
     "train",
     "train_many",

@@ -2,7 +2,7 @@
 
 from limitpoint.dynamics import LabelNoiseModel
 from limitpoint.dynamics.diffusion import Diffusion, Paths, simulate
-from limitpoint.papers.lyu2023.sgd_model import SGDModel
+from limitpoint.dynamics.training.sgd_model import SGDModel
 
 __all__ = [
     "Diffusion",

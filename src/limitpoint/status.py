@@ -42,7 +42,14 @@ class Status(Enum):
         "out what depends on the rest."
     )
     STOPPED = "Stopped by the stop function at this saddle, before the path's end."
-    SADDLE_LIMIT = "Cut after max_saddles saddles; raise max_saddles to follow the path further."
+    CROSS_VALIDATED = (
+        "Stopped early by cross-validation: samples that were left out were predicted best at this "
+        "saddle, before the path's end."
+    )
+    SADDLE_LIMIT = (
+        "Stopped after as many saddles as were asked for; raise max_saddles (n_saddles of an "
+        "estimator) to follow the path further."
+    )
     REACHED_END = "Reached the requested end; the run had not converged by then."
     STATIONARY = (
         "Nothing moves: the gradient is exactly zero at the start although the data are not "

@@ -635,6 +635,12 @@ ESTIMATORS = {
         "scale": SCALE,
         "fit_intercept": TRUTH,
     },
+    "ImplicitBiasClassifier": {
+        "network": without(NOT_NETWORK, type(None)),
+        "C": (*SCALE, 0.0),
+        "fit_intercept": TRUTH,
+        "intercept_scaling": POSITIVE,
+    },
 }
 
 # ---------------------------------------------------------------- what has no arguments to check

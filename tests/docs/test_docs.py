@@ -160,7 +160,7 @@ def test_every_public_name_has_a_docstring():
 
 def test_versions_agree():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["version"] == lp.__version__
+    assert project["dynamic"] == ["version"], "it is read from the package"
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f'version: "{lp.__version__}"' in citation
     assert lp.__version__ in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

@@ -455,8 +455,8 @@ def test_read_array_from_the_working_folder(tmp_path, monkeypatch):
         ("X = [[1.0, 0.5], [0.5, 1.0]]", "X = 3", "X must have 2 dimension"),
         ("X = [[1.0, 0.5], [0.5, 1.0]]", 'X = "none.csv"', r"X: .*none\.csv cannot be read"),
         ("X = [[1.0, 0.5], [0.5, 1.0]]", 'X = "none.npz"', r"X: .*none\.npz cannot be read"),
-        ("X = [[1.0, 0.5], [0.5, 1.0]]", 'X = "X.xlsx"', r"X: .*must be a \.csv, \.npy or \.npz"),
-        ("y = [1.0, 0.0]", 'y = ""', r"y: .*must be a \.csv, \.npy or \.npz"),
+        ("X = [[1.0, 0.5], [0.5, 1.0]]", 'X = "X.xlsx"', r"X: .*must be a \.csv, .* or \.npz"),
+        ("y = [1.0, 0.0]", 'y = ""', r"y: .*must be a \.csv, .* or \.npz"),
     ],
 )
 def test_errors_name_the_file_and_the_entry(tmp_path, old, new, message):
@@ -522,8 +522,8 @@ def test_no_file_and_a_folder(tmp_path):
         ("X.csv", b"1,2\n3\n", r"X: .*X\.csv is not a table of numbers"),
         ("X.csv", b"1,2\n3,\n", r"X: .*X\.csv is not a table of numbers"),
         ("X.csv", b"\xff\xfe\x00,1\n", r"X: .*X\.csv is not a table of numbers"),
-        ("X.csv", b"1.0,2.o\n3,4\n5,6\n", r"X: .*X\.csv is not a table of numbers"),
-        ("X.csv", b"1,nan\n3,4\n", r"X must be finite; 1 entries"),
+        ("X.csv", b"1.0,2.o\n3,4\n5,6\n", r"X: .*X\.csv: .*\(1\.0, 2\.o\) may hold"),
+        ("X.csv", b"1,nan\n3,4\n", r"line 1, column 2 is missing"),
         ("X.npy", b"", r"X: .*X\.npy"),
         ("X.npy", b"junk", r"X: .*X\.npy is not a table of numbers"),
         ("X.npz", b"", r"X: .*X\.npz"),

@@ -10,14 +10,9 @@ from tests.mutations.runs import ENGINES
 KINDS = ("sample flow", "parameter flow", "logarithmic flow", "plateau flow", "training")
 
 
-def assigned(run, name, array):
-    """A run with another array in its record."""
-    old = run.data[name]
-    if name == "time":
-        data = run.data.assign_coords(time=array)
-    else:
-        data = run.data.assign({name: (old.dims, array)})
-    return dataclasses.replace(run, data=data)
+def relayered(run, number, layer):
+    """A run with another layer in its record."""
+    return dataclasses.replace(run, layers=(*run.layers[:number], layer, *run.layers[number + 1 :]))
 
 
 def of_each(letter, words, change):
@@ -42,12 +37,12 @@ def end_coefficient(run, case):
     sizes = np.abs(coefs).reshape(len(coefs), -1).max(axis=0).reshape(coefs.shape[1:])
     place = np.unravel_index(int(np.argmax(sizes)), sizes.shape)
     coefs[(-1, *place)] += PART * sizes[place]
-    return assigned(run, "coef", coefs)
+    return dataclasses.replace(run, coefs=coefs)
 
 
 def end_aside(run, case):
     moved = aside(run.coef, case.problem.task.X)
-    return assigned(run, "coef", at_the_end(run.coefs, moved))
+    return dataclasses.replace(run, coefs=at_the_end(run.coefs, moved))
 
 
 def stray(run, case):
@@ -56,7 +51,7 @@ def stray(run, case):
         return run
     layer = np.array(run.layers[0])
     layer[len(layer) // 2] *= 1 + PART
-    return assigned(run, "layer_0", layer)
+    return relayered(run, 0, layer)
 
 
 def end_layer(which):
@@ -66,21 +61,24 @@ def end_layer(which):
         number = range(len(run.layers))[which]
         layer = np.array(run.layers[number])
         layer[-1] *= 1 + PART
-        return assigned(run, f"layer_{number}", layer)
+        return relayered(run, number, layer)
 
     return change
 
 
 def late(run, case):
-    return assigned(run, "time", (1 + PART) * run.times)
+    later = np.log1p(PART) + run.log_times
+    return dataclasses.replace(run, times=(1 + PART) * run.times, log_times=later)
 
 
 def higher(run, case):
-    return assigned(run, "loss", (1 + PART) * run.losses)
+    higher = np.log1p(PART) + run.log_losses
+    return dataclasses.replace(run, losses=(1 + PART) * run.losses, log_losses=higher)
 
 
 def duals(run, case):
-    return run if run.duals is None else assigned(run, "dual", (1 + PART) * run.duals)
+    changed = None if run.duals is None else (1 + PART) * run.duals
+    return dataclasses.replace(run, duals=changed)
 
 
 of_each("c", "the run's largest coefficient +1 %, at its end", end_coefficient)
@@ -132,7 +130,7 @@ def turned_layers_flow(patch, case):
     def change(kind, run):
         if kind != "layers' flow":
             return run
-        return assigned(run, "coef", at_the_end(run.coefs, turned(run.coefs[-1])))
+        return dataclasses.replace(run, coefs=at_the_end(run.coefs, turned(run.coefs[-1])))
 
     case.runs.change = change
 

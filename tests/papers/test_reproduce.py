@@ -132,7 +132,7 @@ def test_killed_at_any_moment(tmp_path, before):
         cwd=ROOT,
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
         timeout=300,
         check=False,
     )

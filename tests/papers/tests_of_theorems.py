@@ -37,7 +37,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "limitpoint.rank_one": ("tests/theory/theorems/test_rank_one_any_start.py",),
     "limitpoint.rank_one_at_zero": ("tests/theory/theorems/test_rank_one_any_start.py",),
     "lyu2023.corollary1.1": ("tests/theory/theorems/test_lyu2023.py",),
-    "lyu2023.lemma3": ("tests/papers/test_sgd_model.py",),
+    "lyu2023.lemma3": ("tests/dynamics/training/test_sgd_model.py",),
     "lyu2023.proposition1": ("tests/networks/test_fully_connected.py",),
     "lyu2023.proposition2": ("tests/theory/theorems/test_stable_manifold.py",),
     "lyu2023.theorem1": (
@@ -45,7 +45,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/theory/theorems/test_rank_one_any_start.py",
     ),
     "lyu2023.theorem2": ("tests/theory/theorems/test_lyu2023.py",),
-    "lyu2023.theorem3": ("tests/papers/test_sgd_model.py",),
+    "lyu2023.theorem3": ("tests/dynamics/training/test_sgd_model.py",),
     "varre2023.lemmaC.6": (
         "tests/verify/test_verify_two_layer.py",
         "tests/theory/theorems/test_varre2023.py",

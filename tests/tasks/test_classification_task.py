@@ -163,3 +163,13 @@ def test_each_kind_of_task_says_what_it_is_not():
     problem = lp.Problem(network, lp.Init.zero_last(network, other), other)
     with pytest.raises(DataError, match="this is for a classification"):
         _ = problem.classification
+
+
+def test_units_that_are_too_far_apart_are_refused():
+    with pytest.raises(DataError, match=r"the largest of column 1 is 1e-200\. Rescale that column"):
+        lp.Classification([[1.0, 1e-200], [1.0, 0.0]], [1, 1])
+
+
+def test_a_row_of_the_smallest_numbers_is_separated():
+    task = lp.Classification([[5e-324, 0.0], [1.0, 1.0]], [1, 1])
+    assert (task.signed @ task.separation.direction > 0).all()

@@ -221,8 +221,8 @@ class TestFails:
             run = lp.flow(problem, **how)
             layer = np.array(run.layers[0])
             layer[len(layer) // 2 :] *= 1.01
-            moved = run.data.assign(layer_0=(run.data["layer_0"].dims, layer))
-            return dataclasses.replace(run, data=moved)
+            layers = (layer, *run.layers[1:])
+            return dataclasses.replace(run, layers=layers)
 
         monkeypatch.setattr(ENGINES, "flow", leaking)
         assert failing(lp.verify(problem)) == ["parameter flow: invariant drift"]

@@ -78,8 +78,7 @@ def test_a_layer_that_strays_by_a_percent_on_the_way(name, share, monkeypatch):
     run = lp.flow(problem, space=lp.ParameterSpace())
     layer = np.array(run.layers[0])
     layer[int(share * (len(layer) - 1))] *= 1.01
-    moved = run.data.assign(layer_0=(run.data["layer_0"].dims, layer))
-    strayed = dataclasses.replace(run, data=moved)
+    strayed = dataclasses.replace(run, layers=(layer, *run.layers[1:]))
 
     def flow(problem, space):
         return strayed if isinstance(space, lp.ParameterSpace) else lp.flow(problem, space=space)

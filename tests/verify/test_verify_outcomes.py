@@ -105,7 +105,7 @@ class TestChain:
             run = lp.flow(problem, **how)
             if not isinstance(how["space"], lp.LogCoordinates):
                 return run
-            return dataclasses.replace(run, data=run.data.assign(coef=1.01 * run.data["coef"]))
+            return dataclasses.replace(run, coefs=1.01 * run.coefs)
 
         monkeypatch.setattr(ENGINES, "flow", flow)
         found = failing(lp.verify(self.problem))
@@ -118,7 +118,7 @@ class TestChain:
             run = lp.flow(problem, **how)
             if not isinstance(how["space"], lp.ParameterSpace):
                 return run
-            return dataclasses.replace(run, data=run.data.assign(coef=1.01 * run.data["coef"]))
+            return dataclasses.replace(run, coefs=1.01 * run.coefs)
 
         monkeypatch.setattr(ENGINES, "flow", flow)
         verdict = lp.verify(self.problem)

@@ -265,8 +265,8 @@ class TestFails:
             run = real(problem, space)
             layer = np.array(run.layers[1])
             layer[len(layer) // 2 : -1] *= 1.01
-            moved = run.data.assign(layer_1=(run.data["layer_1"].dims, layer))
-            return dataclasses.replace(run, data=moved)
+            layers = (run.layers[0], layer)
+            return dataclasses.replace(run, layers=layers)
 
         monkeypatch.setattr(module, "flow", leaking)
         found = case[3]()

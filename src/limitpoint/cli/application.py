@@ -103,7 +103,7 @@ def flag(parameter: inspect.Parameter | str) -> str:
     if isinstance(parameter, str):
         return f"--{parameter.replace('_', '-')}"
     typed: tuple[str, ...] = parameter.annotation.__metadata__[0].param_decls or ()
-    return typed[0] if typed else flag(parameter.name.rstrip("_"))
+    return typed[0].partition("/")[0] if typed else flag(parameter.name.rstrip("_"))
 
 
 def _load_extensions() -> None:

@@ -9,13 +9,15 @@ from limitpoint.cli.application import command
 from limitpoint.cli.output import Json, Plot, judge, save, show
 from limitpoint.cli.problem_options import (
     Classify,
+    Header,
+    IndexColumn,
     LossFactor,
     LossName,
     Margin,
     XFile,
     YFile,
-    read_options,
 )
+from limitpoint.cli.problem_reading import given_of, read_options
 from limitpoint.errors import LimitpointError
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ __all__: list[str] = []
 def plane_command(
     X: XFile = None,
     y: YFile = None,
+    header: Header = None,
+    index_column: IndexColumn = None,
     classify: Classify = False,
     loss: LossName = None,
     loss_factor: LossFactor = None,
@@ -43,9 +47,9 @@ def plane_command(
     Dense, diagonal and convolutional, of two layers, on data with two features, as in Yun et al.
     (2021), Figures 1 and 3; without --X and --y on the data of these figures.
     """
+    options = given_of(locals())
     from limitpoint.cli.plane_runs import follow
 
-    options = {n: v for n, v in locals().items() if v is not None and v is not False}
     task = read_options(options) if "X" in options or "y" in options else _example(options)
     found = follow(task, scale, starts, seed, margin)
     show(found, json_)

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from rich.console import Group
 
 from limitpoint import examples
-from limitpoint.cli.problem_options import check_margin
+from limitpoint.cli.problem_reading import check_margin
 from limitpoint.dynamics import Trajectory, flow
 from limitpoint.errors import LimitpointError, NoTheoremApplies
 from limitpoint.foundation.arrays import Float, as_whole_number

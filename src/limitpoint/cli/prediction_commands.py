@@ -7,7 +7,7 @@ import typer
 import limitpoint as lp
 from limitpoint.cli.application import command
 from limitpoint.cli.output import Json, Plot, judge, not_reached, print_table, save, show
-from limitpoint.cli.problem_options import on_a_problem
+from limitpoint.cli.problem_reading import on_a_problem
 from limitpoint.errors import LimitpointError
 
 if TYPE_CHECKING:
@@ -88,7 +88,8 @@ def activation_command(problem: "Problem", json_: Json = False) -> None:
     """
     from limitpoint.networks import activation_times
 
-    show(activation_times(problem.network, problem.init), json_)
+    names = problem.task.feature_names
+    show(activation_times(problem.network, problem.init, feature_names=names), json_)
     if not json_:
         degree = problem.network.degree
         print_table("The unit is", "log(1/s)." if degree == 2 else f"s^{2 - degree}.")

@@ -22,7 +22,8 @@ from limitpoint.cli.optimiser_options import (
     optimiser_of,
 )
 from limitpoint.cli.output import Json, Plot, judge, not_reached, save, show
-from limitpoint.cli.problem_options import Margin, check_margin, on_a_problem
+from limitpoint.cli.problem_options import Margin
+from limitpoint.cli.problem_reading import check_margin, on_a_problem
 from limitpoint.cli.typed_values import numbers
 from limitpoint.errors import LimitpointError, NoTheoremApplies
 

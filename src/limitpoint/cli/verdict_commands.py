@@ -15,7 +15,7 @@ from limitpoint.cli.optimiser_options import (
     optimiser_of,
 )
 from limitpoint.cli.output import Json, Plot, conclude, print_table
-from limitpoint.cli.problem_options import on_a_problem
+from limitpoint.cli.problem_reading import on_a_problem
 from limitpoint.errors import LimitpointError
 
 if TYPE_CHECKING:

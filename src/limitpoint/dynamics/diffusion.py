@@ -1,16 +1,12 @@
-"""Stochastic differential equations: many paths at once, by diffrax."""
+"""Stochastic differential equations: many paths at once."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import diffrax
-import jax
-import jax.numpy as jnp
 import numpy as np
-import xarray as xr
 
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import (
@@ -23,7 +19,16 @@ from limitpoint.foundation.arrays import (
     read_only,
 )
 from limitpoint.foundation.display import number, table
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.result import Result
+
+if TYPE_CHECKING:
+    import jax
+    import jax.numpy as jnp
+    import xarray as xr
+else:
+    jax, jnp = (lazy_module(name, "simulate") for name in ("jax", "jax.numpy"))
+    xr = lazy_module("xarray", "to_xarray")
 
 __all__ = ["Diffusion", "Paths", "simulate"]
 
@@ -95,7 +100,7 @@ class Paths(Result):
         error: Float = self.states.std(axis=0, ddof=1) / np.sqrt(len(self.states))
         return error
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> "xr.Dataset":
         """As a labelled data set."""
         return xr.Dataset(
             {"state": (("path", "time", "feature"), self.states)}, coords={"time": self.times}
@@ -174,56 +179,29 @@ def simulate(
     return Paths(times, states)
 
 
-class _Kicks(diffrax.AbstractTerm[Any, Any]):
-    """The noise of all paths at once, each with a key of its own."""
-
-    model: Diffusion
-    keys: jax.Array
-
-    def vf(self, t: Any, y: Any, args: Any) -> Any:
-        """The states: what the increments are multiplied by is not formed."""
-        return y
-
-    def contr(self, t0: Any, t1: Any, **kwargs: Any) -> Any:
-        """Increments of the Brownian motions, paths × noise_dimension."""
-
-        def of_one(key: jax.Array) -> Any:
-            motion = diffrax.UnsafeBrownianPath((self.model.noise_dimension,), key)
-            return motion.evaluate(t0, t1)
-
-        return jax.vmap(of_one)(self.keys)
-
-    def prod(self, vf: Any, control: Any) -> Any:
-        """`diffusion(x) ΔW` of every path."""
-        return jax.vmap(self.model.kick)(vf, control)
-
-
 # Compiling takes seconds; a model that is simulated again with other seeds is not compiled again.
 @lru_cache(maxsize=8)
-def _compiled(
-    model: Diffusion, t_end: float, step: float, records: int
-) -> Callable[[jax.Array], jax.Array]:
+def _compiled(model: Diffusion, t_end: float, step: float, records: int) -> Callable[[Any], Any]:
     """From keys to states, keys × records × dimension."""
-    moments = jnp.linspace(0.0, t_end, records)
+    places = np.linspace(0.0, t_end, records) / step
+    before = np.floor(places).astype(np.int64)
+    parts = places - before
 
-    def all_paths(keys: jax.Array) -> jax.Array:
-        terms: Any = diffrax.MultiTerm(
-            diffrax.ODETerm(lambda _t, states, _: jax.vmap(model.drift)(states)),
-            _Kicks(model, keys),
-        )
-        found = diffrax.diffeqsolve(
-            terms,
-            diffrax.Euler(),
-            0.0,
-            t_end,
-            step,
-            jnp.tile(jnp.asarray(model.start), (len(keys), 1)),
-            saveat=diffrax.SaveAt(ts=moments),
-            max_steps=None,
-            adjoint=diffrax.ForwardMode(),
-        )
-        assert found.ys is not None, "states were asked for"
-        return jnp.swapaxes(found.ys, 0, 1)
+    def one_path(key: Any) -> Any:
+        def moved(k: Any, state: Any, part: Any) -> Any:
+            noise = jax.random.normal(jax.random.fold_in(key, k), (model.noise_dimension,))
+            increment = jnp.sqrt(part * step) * noise
+            return state + part * step * model.drift(state) + model.kick(state, increment)
 
-    compiled: Callable[[jax.Array], jax.Array] = jax.jit(all_paths)
+        def to_record(carry: Any, record: Any) -> Any:
+            done, state = carry
+            steps, part = record
+            state = jax.lax.fori_loop(done, steps, lambda k, x: moved(k, x, 1.0), state)
+            # A record between steps is reached by a shorter one, which the path does not keep.
+            return (steps, state), moved(steps, state, part)
+
+        start = jnp.asarray(0, before.dtype), jnp.asarray(model.start)
+        return jax.lax.scan(to_record, start, (jnp.asarray(before), jnp.asarray(parts)))[1]
+
+    compiled: Callable[[Any], Any] = jax.jit(jax.vmap(one_path))
     return compiled

@@ -21,6 +21,7 @@ from limitpoint.dynamics.flows.two_layers import check_resolved, flow_of_two_lay
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import InitError, LimitpointError
 from limitpoint.foundation.arrays import Float, as_float_array, as_number, shown
+from limitpoint.foundation.labels import carries_names
 from limitpoint.mirror.charts.log_chart import LogChart
 from limitpoint.networks import TwoLayer
 from limitpoint.problem import Problem, as_problem
@@ -32,6 +33,7 @@ __all__ = ["flow"]
 EARLIEST = 1e-300
 
 
+@carries_names
 def flow(
     problem: Problem,
     *,

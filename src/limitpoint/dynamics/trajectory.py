@@ -1,18 +1,24 @@
 """The record of a flow or a training run."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 from rich.console import Group
 
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_kind, read_only
 from limitpoint.foundation.display import number, table
+from limitpoint.foundation.extras import lazy_module
+from limitpoint.foundation.labels import Labelled
 from limitpoint.foundation.result import Result
 from limitpoint.status import Status
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "to_xarray")
 
 __all__ = ["Trajectory", "as_trajectory"]
 
@@ -24,13 +30,17 @@ LARGEST_LOG = 300.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory(Result):
-    """Coefficients, loss, layers and duals along time, backed by an `xarray.Dataset`.
+class Trajectory(Labelled, Result):
+    """Coefficients, loss, layers and duals along time.
 
     Attributes
     ----------
-    data
-        The labelled record; every property below reads from it.
+    times
+        Times of the records (for training: steps times learning rate).
+    coefs
+        Coefficients, times × n, or times × n × k for k outputs.
+    losses
+        Loss at each time.
     status
         How the run ended.
     kind
@@ -39,17 +49,42 @@ class Trajectory(Result):
         How far from fitting the data it ended: the part of the residual that can be fitted,
         relative to the part of y that can. Of a classification, the share of samples on the wrong
         side, those with margins of 0 or less.
-
-    Notes
-    -----
-    Of a classification the coefficients grow for ever: it also has `margins`, and times and losses
-    in logarithms, where float64 holds them.
+    signs
+        Signs of the coefficients, also of those too small for float64.
+    log_abs_coefs
+        Natural logarithms of the coefficients' moduli.
+    log_times, log_losses
+        Natural logarithms of times and losses; those of a classification may be beyond float64.
+    layers
+        The layers, each times × its shape, where they were recorded.
+    duals
+        Duals `ν(t) = loss_factor · ∫(y − Xβ)`, times × m, of a flow in sample space.
+    steps
+        Step numbers of a training run, None for a flow.
+    margins
+        Margins `y_i f(x_i)`, times × m, of a classification: there the coefficients grow for ever.
+    feature_names, target_names
+        The names that the task has for its features and outputs, or None.
     """
 
-    data: xr.Dataset
+    times: Float
+    coefs: Float
+    losses: Float
     status: Status
     kind: str
     relative_residual: float
+    signs: Float
+    log_abs_coefs: Float
+    log_times: Float
+    log_losses: Float
+    layers: tuple[Float, ...] | None = None
+    duals: Float | None = None
+    steps: NDArray[np.int64] | None = None
+    margins: Float | None = None
+
+    def __post_init__(self) -> None:
+        for array in (*self._along_time().values(), *(self.layers or ())):
+            read_only(array)
 
     @classmethod
     def build(
@@ -70,96 +105,44 @@ class Trajectory(Result):
         log_losses: Float | None = None,
         margins: Float | None = None,
     ) -> "Trajectory":
-        """Assemble the data set; signs and logs are taken from the coefficients if not given.
-
-        The last three are those of a classification.
-        """
+        """Assemble the record; signs and logarithms are computed where they are not given."""
+        times, coefs, losses = (np.asarray(array, float) for array in (times, coefs, losses))
         with np.errstate(divide="ignore"):
-            signs = np.sign(coefs) if signs is None else signs
-            logs = np.log(np.abs(coefs)) if logs is None else logs
-        along = ("time", "feature", "output")[: coefs.ndim]
-        data = xr.Dataset(
-            {
-                "coef": (along, coefs),
-                "sign": (along, signs),
-                "log_abs_coef": (along, logs),
-                "loss": ("time", losses),
-            },
-            coords={"time": times, "feature": np.arange(coefs.shape[1])},
-        )
-        for i, layer in enumerate(layers or ()):
-            axes = ("time", *(f"layer_{i}_axis_{j}" for j in range(layer.ndim - 1)))
-            data[f"layer_{i}"] = (axes, layer)
-        if duals is not None:
-            data["dual"] = (("time", "sample", "output")[: duals.ndim], duals)
-        if log_times is not None:
-            data = data.assign_coords(log_time=("time", log_times))
-        if log_losses is not None:
-            data["log_loss"] = ("time", log_losses)
-        if margins is not None:
-            data["margin"] = (("time", "sample"), margins)
-        if steps is not None:
-            data = data.assign_coords(step=("time", steps))
-        for variable in data.variables.values():
-            read_only(variable.values)
-        return cls(data, status, kind, float(relative_residual))
+            return cls(
+                times,
+                coefs,
+                losses,
+                status,
+                kind,
+                float(relative_residual),
+                np.sign(coefs) if signs is None else signs,
+                np.log(np.abs(coefs)) if logs is None else logs,
+                np.log(times) if log_times is None else log_times,
+                np.log(losses) if log_losses is None else log_losses,
+                None if layers is None else tuple(layers),
+                duals,
+                steps,
+                margins,
+            )
 
-    @property
-    def times(self) -> Float:
-        """Times of the records (for training: steps times learning rate)."""
-        return np.asarray(self.data["time"].values)
+    def _along_time(self) -> dict[str, Any]:
+        """Everything that has times as its first axis but the layers."""
+        names = ("times", "coefs", "losses", "signs", "log_abs_coefs", "log_times", "log_losses")
+        optional = ("duals", "steps", "margins")
+        found = {name: getattr(self, name) for name in (*names, *optional)}
+        return {name: array for name, array in found.items() if array is not None}
 
-    @property
-    def steps(self) -> NDArray[np.int64] | None:
-        """Step numbers of a training run, None for a flow."""
-        return np.asarray(self.data["step"].values) if "step" in self.data.coords else None
-
-    @property
-    def coefs(self) -> Float:
-        """Coefficients, times × n, or times × n × k for k outputs."""
-        return np.asarray(self.data["coef"].values)
+    def select(self, records: Any) -> "Trajectory":
+        """The same run with these of its records only: whole numbers, truths or a slice."""
+        chosen = {name: np.asarray(array)[records] for name, array in self._along_time().items()}
+        layers = None if self.layers is None else tuple(layer[records] for layer in self.layers)
+        return replace(self, **chosen, layers=layers)
 
     @property
     def coef(self) -> Float:
         """Coefficients at the end."""
         end: Float = self.coefs[-1]
         return end
-
-    @property
-    def signs(self) -> Float:
-        """Signs of the coefficients, also of those too small for float64."""
-        return np.asarray(self.data["sign"].values)
-
-    @property
-    def log_abs_coefs(self) -> Float:
-        """Natural logarithms of the coefficients' moduli."""
-        return np.asarray(self.data["log_abs_coef"].values)
-
-    @property
-    def losses(self) -> Float:
-        """Loss at each time."""
-        return np.asarray(self.data["loss"].values)
-
-    @property
-    def log_times(self) -> Float:
-        """Natural logarithms of the times; those of a classification may be beyond float64."""
-        if "log_time" in self.data.coords:
-            return np.asarray(self.data["log_time"].values)
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.times))
-
-    @property
-    def log_losses(self) -> Float:
-        """Natural logarithms of the losses; those of a classification may be below float64."""
-        if "log_loss" in self.data:
-            return np.asarray(self.data["log_loss"].values)
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.losses))
-
-    @property
-    def margins(self) -> Float | None:
-        """Margins `y_i f(x_i)`, times × m; None for a regression."""
-        return np.asarray(self.data["margin"].values) if "margin" in self.data else None
 
     @property
     def directions(self) -> Float:
@@ -179,24 +162,33 @@ class Trajectory(Result):
             directions: Float = shaped / np.where(norms > 0, norms, 1.0)
         return directions
 
-    @property
-    def layers(self) -> tuple[Float, ...] | None:
-        """The layers, each times × its shape, where they were recorded."""
-        names = [name for name in self.data if str(name).startswith("layer_")]
-        if not names:
-            return None
-        return tuple(np.asarray(self.data[f"layer_{i}"].values) for i in range(len(names)))
-
-    @property
-    def duals(self) -> Float | None:
-        """Duals `ν(t) = loss_factor · ∫(y − Xβ)`, times × m, of a flow in sample space."""
-        return np.asarray(self.data["dual"].values) if "dual" in self.data else None
-
-    def to_xarray(self) -> xr.Dataset:
-        """A copy of the labelled record, with the status in its attributes."""
-        return self.data.assign_attrs(
-            status=self.status.name, kind=self.kind, relative_residual=self.relative_residual
+    def to_xarray(self) -> "xr.Dataset":
+        """As a labelled data set, with the status in its attributes."""
+        along = ("time", "feature", "output")[: self.coefs.ndim]
+        data = xr.Dataset(
+            {
+                "coef": (along, self.coefs),
+                "sign": (along, self.signs),
+                "log_abs_coef": (along, self.log_abs_coefs),
+                "loss": ("time", self.losses),
+            },
+            coords={"time": self.times, **self._coords(self.coefs.shape[1])},
+            attrs={
+                "status": self.status.name,
+                "kind": self.kind,
+                "relative_residual": self.relative_residual,
+            },
         )
+        for i, layer in enumerate(self.layers or ()):
+            axes = ("time", *(f"layer_{i}_axis_{j}" for j in range(layer.ndim - 1)))
+            data[f"layer_{i}"] = (axes, layer)
+        if self.duals is not None:
+            data["dual"] = (("time", "sample", "output")[: self.duals.ndim], self.duals)
+        if self.margins is not None:
+            data = data.assign_coords(log_time=("time", self.log_times))
+            data["log_loss"] = ("time", self.log_losses)
+            data["margin"] = (("time", "sample"), self.margins)
+        return data if self.steps is None else data.assign_coords(step=("time", self.steps))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain Python values (coefficients and losses along time, not the layers)."""
@@ -213,6 +205,7 @@ class Trajectory(Result):
             }
         )
         return {
+            **self._names(),
             "kind": self.kind,
             "status": self.status.name,
             "message": str(self.status),
@@ -231,14 +224,14 @@ class Trajectory(Result):
         shown = np.sort(np.argsort(-self.log_abs_coefs[-1].ravel(), kind="stable")[:COEFS_SHOWN])
         places = [np.unravel_index(i, self.coef.shape) for i in shown]
         steps = self.steps
-        named = [", ".join(str(i) for i in place) for place in places]
+        named = [self.coef_label(place) for place in places]
         margins = self.margins
         if margins is None:
-            columns = ["time", "loss", *(f"β[{name}]" for name in named)]
+            columns = ["time", "loss", *named]
             numbers = [self.times, self.losses]
             shown_coefs = self.coefs
         else:
-            columns = ["log time", "log loss", "margin", *(f"β[{name}]/‖β‖" for name in named)]
+            columns = ["log time", "log loss", "margin", *(f"{name}/‖β‖" for name in named)]
             numbers = [self.log_times, self.log_losses, margins.min(axis=1)]
             shown_coefs = self.directions
         body = [

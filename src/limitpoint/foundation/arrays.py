@@ -1,4 +1,4 @@
-"""Turn what users pass (lists, integers, float32, pandas frames) into checked float64 arrays.
+"""Turn what users pass (lists, integers, float32, frames, tensors) into checked float64 arrays.
 
 Every check names the argument as the caller wrote it, says what was wrong and what would be right.
 """
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from limitpoint.errors import LimitpointError
+from limitpoint.foundation.frames import as_plain
 
 Float = NDArray[np.float64]
 T = TypeVar("T")
@@ -21,6 +22,7 @@ T = TypeVar("T")
 REAL_KINDS = "biufO"
 # What is shown of a wrong value in a message: more would hide the message.
 LONGEST_SHOWN = 80
+LONGEST_REASON = 200
 # NumPy has no arrays of more axes than this; lists are searched for masked rows as deep.
 MOST_AXES = 64
 # The largest whole number that NumPy and JAX hold in an integer, and the largest seed.
@@ -73,6 +75,7 @@ def as_real_array(
     """As `as_float_array`, where infinity and NaN may be results of a run that diverged."""
     check_masks(value, name, error)
     try:
+        value = as_plain(value, name, error)
         with np.errstate(over="ignore"):  # of a wider float: it is infinite then
             raw = np.asarray(value)
             if raw.dtype.kind not in REAL_KINDS:
@@ -82,6 +85,8 @@ def as_real_array(
             array = np.array(raw, dtype=np.float64)
         if raw.dtype.itemsize > array.itemsize and (np.isinf(array) != np.isinf(raw)).any():
             raise OverflowError
+    except LimitpointError:
+        raise
     except OverflowError:
         raise error(
             f"{name} must be an array of real numbers that a float can hold; one is too large"
@@ -237,6 +242,14 @@ def shown(value: Any) -> str:
     if len(line) <= LONGEST_SHOWN:
         return line
     return f"a {kind}, {line[:LONGEST_SHOWN]}…"
+
+
+def one_line(error: BaseException) -> str:
+    """What an error of another library says, in one line; its class where it says nothing."""
+    line = " ".join(str(error).split())
+    if not line:
+        return type(error).__name__
+    return line if len(line) <= LONGEST_REASON else f"{line[:LONGEST_REASON]}…"
 
 
 def read_only(array: Any) -> Any:

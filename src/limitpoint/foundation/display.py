@@ -36,8 +36,8 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> 
     """
     built = Table(box=SIMPLE_HEAD, pad_edge=False)
     for column in columns[:-1]:
-        built.add_column(column, no_wrap=True)
-    built.add_column(columns[-1], overflow="fold")
+        built.add_column(Text(column), no_wrap=True)  # names may have brackets in them
+    built.add_column(Text(columns[-1]), overflow="fold")
     for first, *others in rows:
         name = fill(first, LONG_NAME, break_long_words=False)
         built.add_row(*(Text(cell) for cell in (name, *others)))

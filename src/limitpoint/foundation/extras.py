@@ -2,10 +2,11 @@
 
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 from limitpoint.errors import MissingExtra
 
-__all__ = ["EXTRAS", "load_extra"]
+__all__ = ["EXTRAS", "lazy_module", "load_extra"]
 
 # The extra that brings each library.
 EXTRAS = {
@@ -39,3 +40,25 @@ def load_extra(name: str, purpose: str) -> ModuleType:
         raise MissingExtra(
             f'{purpose} needs {library}, which is not installed: pip install "limitpoint[{extra}]"'
         ) from None
+
+
+class _Lazy(ModuleType):
+    """A module that is imported when something of it is first asked for."""
+
+    def __init__(self, name: str, purpose: str) -> None:
+        super().__init__(name)
+        self._purpose = purpose
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(load_extra(self.__name__, self._purpose), name)
+        setattr(self, name, found)
+        return found
+
+
+def lazy_module(name: str, purpose: str) -> Any:
+    """A stand-in for a module of an optional library, imported when it is first used.
+
+    For a type checker the module is imported where `TYPE_CHECKING` holds; annotations that name
+    something of it are strings.
+    """
+    return _Lazy(name, purpose)

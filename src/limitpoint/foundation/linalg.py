@@ -37,6 +37,8 @@ PRIME = 2147483647
 ROUGH = 1e-12
 EXACT_RANK = 40
 EXACT_PRODUCTS = 200_000
+# Scales of rows and columns, in powers of two: entries may differ by more than float64 holds.
+LOG_SCALES = (-1000.0, 1000.0)
 # Scales stop moving, in powers of two.
 UNMOVED = 0.25
 # Eigenvalues of a Gram matrix are off by eps times the largest, some hundred times.
@@ -66,7 +68,7 @@ def equilibrate(X: Float) -> tuple[Float, Float]:
             break
     by_row = np.round(by_row)
     by_column = np.round(by_column - _largest(logs + by_row[:, None] + by_column, 0))
-    return np.exp2(by_row), np.exp2(by_column)
+    return np.exp2(np.clip(by_row, *LOG_SCALES)), np.exp2(np.clip(by_column, *LOG_SCALES))
 
 
 def _largest(logs: Float, axis: int) -> Float:

@@ -3,33 +3,36 @@
 Nothing in a file is executed: a description names classes of this package, whose fields it fills.
 """
 
-import io
 import json
 import os
-import zipfile
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 from scipy import sparse
 
 from limitpoint.errors import LimitpointError, ResultFileError
-from limitpoint.foundation.arrays import as_path, as_truth, read_only, shown
+from limitpoint.foundation.arrays import as_path, as_truth, one_line, read_only, shown
+from limitpoint.foundation.atomic import check_new, writing
+from limitpoint.foundation.extras import lazy_module
+from limitpoint.foundation.reading import read_npz
 from limitpoint.foundation.values import Value
 from limitpoint.status import Status
 
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "a saved sweep")
+
 __all__ = ["load", "save"]
 
-FORMAT, VERSION = "limitpoint value", 1
+FORMAT, VERSION = "limitpoint value", 2
 DESCRIPTION = "description"
-# Entries of the archive are read one by one; more than this in all is no result of ours.
-LARGEST_FILE = 2**34
 # Rooms that hold every class whose values can be saved; theorems are known by their ids.
 ROOMS = ("limitpoint.results", "limitpoint.networks", "limitpoint.problem")
 ATLAS = "limitpoint.theory.atlas"
@@ -53,21 +56,14 @@ def save(value: Value, path: str | os.PathLike[str], *, overwrite: bool = False)
     replaces = as_truth(overwrite, "overwrite", LimitpointError)
     file = as_path(path, "path", LimitpointError)
     file = file if file.suffix else file.with_suffix(".npz")
-    if file.exists() and not replaces:
-        raise LimitpointError(f"path must be a new file, unless overwrite=True; {file} is there")
+    check_new(file, replaces)
     arrays: dict[str, NDArray[Any]] = {}
     content = {"format": FORMAT, "version": VERSION, "value": _encoded(value, arrays)}
     text = json.dumps(content, ensure_ascii=False).encode()
-    buffer = io.BytesIO()
-    np.savez_compressed(
-        buffer, allow_pickle=False, **{DESCRIPTION: np.frombuffer(text, np.uint8)}, **arrays
-    )
-    part = file.with_name(f".{file.name}.part")
-    try:
-        part.write_bytes(buffer.getvalue())
-        os.replace(part, file)
-    finally:
-        part.unlink(missing_ok=True)
+    with writing(file, overwrite=replaces) as part, part.open("wb") as written:
+        np.savez_compressed(
+            written, allow_pickle=False, **{DESCRIPTION: np.frombuffer(text, np.uint8)}, **arrays
+        )
     return file
 
 
@@ -83,19 +79,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     for room in ROOMS:
         import_module(room)
     try:
-        with zipfile.ZipFile(file) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > LARGEST_FILE:
-                raise ResultFileError(f"{file} is larger than any result that was saved")
-        with np.load(file, allow_pickle=False) as archive:
-            content = json.loads(archive[DESCRIPTION].tobytes().decode())
-            arrays = {name: archive[name] for name in archive.files if name != DESCRIPTION}
+        arrays: dict[str, Any] = dict(read_npz(file))
+        content = json.loads(arrays.pop(DESCRIPTION).tobytes().decode())
     except FileNotFoundError:
         raise ResultFileError(f"there is no file {file}") from None
-    except ResultFileError:
-        raise
-    except Exception as error:
+    except Exception as error:  # a damaged archive raises whatever its bytes lead to
         raise ResultFileError(
-            f"{file} is not a file that limitpoint saved, or it is damaged ({error})"
+            f"{file} is not a file that limitpoint saved, or it is damaged ({one_line(error)})"
         ) from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ResultFileError(f"{file} is not a file that limitpoint saved")
@@ -105,8 +95,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         )
     try:
         return _decoded(content["value"], arrays)
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
-        raise ResultFileError(f"{file} is damaged: {error}") from None
+    except Exception as error:
+        raise ResultFileError(f"{file} is damaged: {one_line(error)}") from None
 
 
 def _encoded(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
@@ -123,7 +113,7 @@ def _encoded(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
         return {type(value).__name__: [_encoded(one, arrays) for one in value]}
     if isinstance(value, Enum) and type(value).__name__ in ENUMS:
         return {"enum": type(value).__name__, "name": value.name}
-    if isinstance(value, xr.Dataset):
+    if hasattr(value, "data_vars"):  # an xarray data set
         parts = {"variables": value.data_vars, "coords": value.coords}
         return {
             "dataset": {
@@ -175,14 +165,17 @@ def _decoded(content: Any, arrays: dict[str, NDArray[Any]]) -> Any:
         return import_module(ATLAS).theorem_of(content["theorem"])
     kind = Value.kinds[content["value"]]
     state = {name: _decoded(one, arrays) for name, one in content["fields"].items()}
-    if set(state) != {one.name for one in fields(kind)}:  # type: ignore[arg-type]
+    # A field that came later has its default in a file from before.
+    own = {one.name: one.default for one in fields(kind)}  # type: ignore[arg-type]
+    state = {name: default for name, default in own.items() if default is not MISSING} | state
+    if set(state) != set(own):
         raise ValueError(f"{kind.__name__} has other fields")
     made = object.__new__(kind)
     made.__setstate__(state)
     return made
 
 
-def _dataset(content: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> xr.Dataset:
+def _dataset(content: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> "xr.Dataset":
     parts = {
         name: {key: (tuple(dims), _decoded(one, arrays)) for key, dims, one in listed}
         for name, listed in content["dataset"].items()

@@ -1,10 +1,15 @@
-"""Problems in TOML files that point at CSV, NPY or NPZ data.
+"""Problems in TOML files that point at CSV, TSV, Parquet, NPY or NPZ data.
 
     [task]
     kind = "regression"       # or "classification", "matrix_sensing"; may be left out
-    X = "data.csv"            # or an NPY file, an NPZ file (its array "X"), "data.npz:name", [[…]];
+    X = "data.csv"            # or a TSV, Parquet or NPY file, an NPZ file (its array "X"),
+                              # "data.npz:name", [[…]];
                               # for "matrix_sensing" A = "sensors.npy" instead
     y = "target.csv"
+    header = true             # whether the first line of a table holds names, and
+    index_column = false      # whether its first column labels the rows; both optional, and needed
+                              # only where a table can be read in two ways
+    feature_names = ["age"]   # optional: by default those in the first line of X
     loss = "exponential"      # or "logistic"; for "classification" only, may be left out
     loss_factor = 1.0         # optional
 
@@ -41,6 +46,7 @@ from limitpoint.io.network_tables import (
     register_network,
 )
 from limitpoint.io.problem_files import TABLES, load_problem, save_problem
+from limitpoint.io.tables import Table, read_table
 from limitpoint.io.task_tables import TASKS, read_task
 
 __all__ = [
@@ -50,11 +56,13 @@ __all__ = [
     "TABLES",
     "TASKS",
     "InitKind",
+    "Table",
     "full_name",
     "load",
     "load_problem",
     "make_network",
     "read_array",
+    "read_table",
     "read_task",
     "register_network",
     "save",

@@ -8,7 +8,9 @@ import numpy as np
 import tomli_w
 
 from limitpoint.errors import LimitpointError, ProblemFileError
-from limitpoint.foundation.arrays import as_path
+from limitpoint.foundation.arrays import as_path, as_truth, one_line, shown
+from limitpoint.foundation.atomic import writing_together
+from limitpoint.foundation.reading import decoded, read_bytes
 from limitpoint.io.init_tables import read_init
 from limitpoint.io.network_tables import network_entries, network_table, read_network
 from limitpoint.io.task_tables import read_task, task_arrays, task_table
@@ -17,7 +19,18 @@ from limitpoint.problem import Problem, as_problem
 __all__ = ["TABLES", "load_problem", "save_problem"]
 
 TABLES = {
-    "task": {"kind", "X", "A", "y", "loss", "loss_factor"},
+    "task": {
+        "kind",
+        "X",
+        "A",
+        "y",
+        "loss",
+        "loss_factor",
+        "header",
+        "index_column",
+        "feature_names",
+        "target_names",
+    },
     "network": {"kind", "depth", "width", "widths", "filter_sizes"},
     "init": {
         "kind",
@@ -44,28 +57,43 @@ def load_problem(path: str | Path) -> Problem:
     """
     path = as_path(path, "path", ProblemFileError)
     try:
-        with path.open("rb") as file:
-            content = tomllib.load(file)
+        content = tomllib.loads(decoded(read_bytes(path)))
     except OSError as error:
-        raise ProblemFileError(f"{path}: cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ProblemFileError(f"{path}: is not a TOML file ({error})") from None
+        raise ProblemFileError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except RecursionError:
+        raise ProblemFileError(f"{path}: is not a TOML file (it is nested too deeply)") from None
+    except ValueError as error:
+        raise ProblemFileError(f"{path}: is not a TOML file ({one_line(error)})") from None
     try:
         return _problem(content, path.parent)
     except LimitpointError as error:
         raise ProblemFileError(f"{path}: {error}") from error
+    except RecursionError:
+        raise ProblemFileError(f"{path}: is nested too deeply") from None
 
 
-def save_problem(problem: Problem, path: str | Path) -> None:
-    """Write a problem as a TOML file and, beside it, an NPZ file with the same stem."""
+def save_problem(problem: Problem, path: str | Path, *, overwrite: bool = False) -> Path:
+    """Write a problem as a TOML file and, beside it, an NPZ file with the same stem.
+
+    Both are written, or neither. Returns the TOML file.
+
+    Parameters
+    ----------
+    problem
+        The problem; one of a network that is made of functions cannot be written.
+    path
+        The file; `.toml` is added where it has no ending.
+    overwrite
+        Whether files that are there already may be replaced, the TOML file and the NPZ file.
+    """
     as_problem(problem)
-    path = as_path(path, "path", ProblemFileError)
+    replaces = as_truth(overwrite, "overwrite", ProblemFileError)
+    path = _as_problem_file(path)
     network = network_table(problem.network)
     data = path.with_suffix(".npz")
     layers = {f"direction_{i}": layer for i, layer in enumerate(problem.init.direction)}
     samples = task_arrays(problem.task)
     arrays: dict[str, Any] = {**samples, **layers}
-    np.savez(data, **arrays)
     init = problem.init
     # A float is written with all its digits, so either form of the scale is kept exactly; the
     # logarithm is the one that is always there.
@@ -76,7 +104,26 @@ def save_problem(problem: Problem, path: str | Path) -> None:
         "network": network,
         "init": {"kind": "layers", "direction": [f"{data.name}:{key}" for key in layers], **scale},
     }
-    path.write_text(tomli_w.dumps(content), encoding="utf-8")
+    text = tomli_w.dumps(content)
+    with writing_together(data, path, overwrite=replaces) as (arrays_part, text_part):
+        with arrays_part.open("wb") as written:
+            np.savez(written, **arrays)
+        text_part.write_text(text, encoding="utf-8")
+    return path
+
+
+def _as_problem_file(path: Any) -> Path:
+    """The name of a problem file that can be loaded again, with its data beside it."""
+    found = as_path(path, "path", ProblemFileError)
+    if found.name and not found.suffix:
+        found = found.with_suffix(".toml")
+    # Problem files name an array of an NPZ file as "data.npz:key".
+    readable = ".npz:" not in f"{found.name}:" and found.name.isprintable()
+    if found.suffix != ".toml" or not readable:
+        raise ProblemFileError(
+            f"path must be a name that ends in .toml, without .npz: in it; it is {shown(str(path))}"
+        )
+    return found
 
 
 def _problem(content: dict[str, Any], folder: Path) -> Problem:

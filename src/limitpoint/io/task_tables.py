@@ -8,7 +8,7 @@ from typing import Any
 
 from limitpoint.errors import ProblemFileError
 from limitpoint.foundation.arrays import Float, as_kind
-from limitpoint.io.data_files import read_array
+from limitpoint.io.data_files import read_source
 from limitpoint.io.words import one_of
 from limitpoint.tasks import Classification, MatrixSensing, Regression, Task
 
@@ -25,11 +25,13 @@ class TaskKind:
 
 
 TASKS = {
-    "regression": TaskKind(Regression, "X", takes=("loss_factor",)),
-    "classification": TaskKind(Classification, "X", takes=("loss", "loss_factor")),
+    "regression": TaskKind(Regression, "X", takes=("loss_factor", "feature_names", "target_names")),
+    "classification": TaskKind(Classification, "X", takes=("loss", "loss_factor", "feature_names")),
     "matrix_sensing": TaskKind(MatrixSensing, "A", takes=("loss_factor",)),
 }
 DEFAULT = "regression"
+# How tables in files are read, for X (or A) and y alike.
+READING = ("header", "index_column")
 
 
 def read_task(table: Mapping[str, Any], folder: Path = Path()) -> Task:
@@ -39,7 +41,7 @@ def read_task(table: Mapping[str, Any], folder: Path = Path()) -> Task:
     if not isinstance(name, str) or name not in TASKS:
         raise ProblemFileError(f"[task] kind must be {one_of(TASKS)}; it is {name!r}")
     kind = TASKS[name]
-    extra = sorted(set(table) - {"kind", kind.samples, "y", *kind.takes})
+    extra = sorted(set(table) - {"kind", kind.samples, "y", *READING, *kind.takes})
     if extra:
         owners = [other for other, k in TASKS.items() if extra[0] in (k.samples, *k.takes)]
         raise ProblemFileError(
@@ -50,10 +52,33 @@ def read_task(table: Mapping[str, Any], folder: Path = Path()) -> Task:
         if key not in table:
             raise ProblemFileError(f"[task] needs {key}")
     source = table[kind.samples]
-    samples = read_array(source, kind.samples, folder)
-    shaped = _as_sensors(samples) if kind.samples == "A" else _as_rows(samples, source)
-    settings = {key: table[key] for key in kind.takes if key in table}
-    return kind.make(shaped, read_array(table["y"], "y", folder), **settings)
+    samples = read_source(source, kind.samples, folder, **_reading(table, kind.samples))
+    targets = read_source(table["y"], "y", folder, **_reading(table, "y"))
+    settings = {
+        "feature_names": samples.names,
+        "target_names": targets.names if targets.array.ndim > 1 else None,
+        **table,
+    }
+    taken = {key: settings[key] for key in kind.takes if key in settings}
+    shaped = _as_sensors(samples.array) if kind.samples == "A" else _as_rows(samples.array, source)
+    return kind.make(shaped, targets.array, **taken)
+
+
+def _reading(table: Mapping[str, Any], entry: str) -> dict[str, Any]:
+    """How the file of an entry is read: as all are, or as a table says for each."""
+    found = {}
+    for key in READING:
+        said = table.get(key)
+        if isinstance(said, Mapping):
+            unknown = sorted(set(said) - {"X", "A", "y"})
+            if unknown:
+                raise ProblemFileError(
+                    f"[task] {key} must be true or false, or say so for X and y; it has "
+                    f"{', '.join(map(str, unknown))}"
+                )
+            said = said.get(entry)
+        found[key] = said
+    return found
 
 
 def task_arrays(task: Task) -> dict[str, Float]:
@@ -65,10 +90,15 @@ def task_arrays(task: Task) -> dict[str, Float]:
 
 def task_table(task: Task) -> dict[str, Any]:
     """The other entries that make it again."""
-    factor = {"loss_factor": task.loss_factor}
+    others: dict[str, Any] = {"loss_factor": task.loss_factor}
+    if isinstance(task, MatrixSensing):
+        return {"kind": "matrix_sensing", **others}
+    for key in ("feature_names", "target_names"):
+        if getattr(task, key) is not None:
+            others[key] = list(getattr(task, key))
     if isinstance(task, Classification):
-        return {"kind": "classification", "loss": task.loss_name, **factor}
-    return {"kind": "matrix_sensing" if isinstance(task, MatrixSensing) else "regression", **factor}
+        return {"kind": "classification", "loss": task.loss_name, **others}
+    return {"kind": "regression", **others}
 
 
 def _as_rows(samples: Float, source: Any) -> Float:

@@ -12,18 +12,24 @@ side on which it did not start is never reached.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import elliprf
 
 from limitpoint.foundation.arrays import Float
 from limitpoint.foundation.display import number, table
+from limitpoint.foundation.extras import lazy_module
+from limitpoint.foundation.labels import Labelled
 from limitpoint.foundation.result import Result
 from limitpoint.mirror.deep_diagonal.gauss_rule import gauss_rule
 from limitpoint.mirror.deep_diagonal.smallest_layer import smallest_layer
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "to_xarray")
 
 __all__ = ["ActivationTimes", "diagonal_activation_times"]
 
@@ -39,7 +45,7 @@ ROWS_SHOWN = 12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ActivationTimes(Result):
+class ActivationTimes(Labelled, Result):
     """Activation times under a negative gradient of 1, and their unit at the given scale.
 
     A coefficient whose mirror coordinate reaches `t_plus · unit` (or `−t_minus · unit`) becomes
@@ -54,6 +60,8 @@ class ActivationTimes(Result):
         Their unit of time.
     lower, upper
         Bounds that a coefficient cannot cross once it has grown.
+    feature_names
+        The names of the features, or None.
     """
 
     t_plus: Float
@@ -65,6 +73,7 @@ class ActivationTimes(Result):
     def to_dict(self) -> dict[str, Any]:
         """As plain Python values."""
         return {
+            **self._names(),
             "t_plus": self.t_plus.tolist(),
             "t_minus": self.t_minus.tolist(),
             "unit": self.unit,
@@ -72,7 +81,7 @@ class ActivationTimes(Result):
             "upper": np.broadcast_to(self.upper, self.t_plus.shape).tolist(),
         }
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> "xr.Dataset":
         """As a labelled data set."""
         shape = self.t_plus.shape
         return xr.Dataset(
@@ -82,13 +91,15 @@ class ActivationTimes(Result):
                 "lower": ("feature", np.broadcast_to(self.lower, shape).copy()),
                 "upper": ("feature", np.broadcast_to(self.upper, shape).copy()),
             },
-            coords={"feature": np.arange(len(self.t_plus))},
+            coords=self._coords(len(self.t_plus)),
             attrs={"unit": self.unit},
         )
 
     def __rich__(self) -> Any:
         soonest = np.argsort(np.minimum(self.t_plus, self.t_minus), kind="stable")[:ROWS_SHOWN]
-        rows = [(str(i), number(self.t_plus[i]), number(self.t_minus[i])) for i in soonest]
+        rows = [
+            (self._place((i,)), number(self.t_plus[i]), number(self.t_minus[i])) for i in soonest
+        ]
         unit = f"in units of {number(self.unit)}" if np.isfinite(self.unit) else "in units of h(s)"
         title = f"Activation times: the {len(rows)} soonest of {len(self.t_plus)}, {unit}"
         return table(title, ("feature", "t⁺", "t⁻"), rows)

@@ -20,6 +20,7 @@ from limitpoint.mirror import (
 from limitpoint.mirror.charts.deep_diagonal_chart import DeepDiagonalChart
 from limitpoint.mirror.charts.log_chart import LogChart
 from limitpoint.mirror.charts.sums_and_differences import SumsAndDifferences
+from limitpoint.networks.kinds.layer_gradients import gradients_of_product
 from limitpoint.networks.kinds.layered import LayeredNetwork
 from limitpoint.networks.kinds.multilinear import check_tensor_size
 from limitpoint.networks.kinds.single_output import feature_shape
@@ -51,6 +52,12 @@ class Diagonal(LayeredNetwork):
     def coef(self, layers: Sequence[Any]) -> Any:
         """The entrywise product of the layers."""
         return reduce(operator.mul, layers)
+
+    def layer_gradients(
+        self, layers: Sequence[Float], direction: Float
+    ) -> tuple[Float, ...] | None:
+        """The direction times the product of the other layers."""
+        return gradients_of_product(layers, direction)
 
     def tensor(self, task: Task) -> Float:
         """The tensor form M, (n, …, n): one where all indices are equal. Small sizes only."""

@@ -12,6 +12,7 @@ from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.mirror import PowerRadius, RadialMap
 from limitpoint.networks.kinds.coupled import BALANCE_TOLERANCE, CoupledNetwork
+from limitpoint.networks.kinds.layer_gradients import gradients_of_chain
 from limitpoint.networks.kinds.multilinear import check_tensor_size
 from limitpoint.networks.kinds.single_output import feature_shape
 from limitpoint.networks.kinds.widths import as_widths
@@ -95,6 +96,14 @@ class FullyConnected(CoupledNetwork):
         for matrix in layers[-2:0:-1]:
             vector = _times(matrix, vector)
         return vector
+
+    def layer_gradients(
+        self, layers: Sequence[Float], direction: Float
+    ) -> tuple[Float, ...] | None:
+        """`(W₁ ⋯ W_{l−1})ᵀ g (W_{l+1} ⋯ w_L)ᵀ`."""
+        matrices = [*layers[:-1], layers[-1][..., None]]
+        *inner, last = gradients_of_chain(matrices, direction[..., None])
+        return (*inner, last[..., 0])
 
     def invariants(self, layers: Sequence[Float]) -> Float:
         """The entries of `W_kᵀW_k − W_{k+1}W_{k+1}ᵀ`, one after the other."""

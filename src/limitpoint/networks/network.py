@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,12 @@ import numpy as np
 from limitpoint.errors import InitError, NetworkError
 from limitpoint.foundation.arrays import Float, as_kind
 from limitpoint.foundation.conditions import Condition
+from limitpoint.foundation.frames import as_names
 from limitpoint.foundation.values import Value
 from limitpoint.init import Init
 from limitpoint.mirror import ActivationTimes, MirrorMap
 from limitpoint.mirror.charts.log_chart import LogChart
+from limitpoint.networks.kinds.layer_gradients import hessian_of_multilinear
 from limitpoint.tasks import Regression, Task
 
 __all__ = ["Network", "activation_times", "as_network"]
@@ -58,6 +61,23 @@ class Network(Value, ABC):
         By default the outputs, which have none.
         """
         return self.outputs(layers, X)
+
+    def layer_gradients(
+        self, layers: Sequence[Float], direction: Float
+    ) -> tuple[Float, ...] | None:
+        """The gradient of `⟨β, direction⟩` in every layer, where it is written out.
+
+        Leading axes of layers and direction are broadcast. By default None: then JAX
+        differentiates the coefficients.
+        """
+        return None
+
+    def layer_hessian(self, layers: Sequence[Float], direction: Float) -> Float:
+        """The second derivatives of `⟨β, direction⟩` in all entries, where the gradient is known.
+
+        By default those of a network that is linear in each of its layers.
+        """
+        return hessian_of_multilinear(self, layers, direction)
 
     @abstractmethod
     def invariants(self, layers: Sequence[Float]) -> Float:
@@ -114,13 +134,22 @@ def as_network(value: Any) -> Network:
     return as_kind(value, Network, "like Diagonal()", "network", NetworkError)
 
 
-def activation_times(network: Network, init: Init) -> ActivationTimes:
+def activation_times(
+    network: Network, init: Init, *, feature_names: Sequence[str] | None = None
+) -> ActivationTimes:
     """Activation times t⁺ and t⁻ of every coefficient, and the unit of time at the scale of `init`.
 
     As the scale s vanishes, coefficient i becomes visible when its mirror coordinate reaches
     `t_plus[i]·unit` or `−t_minus[i]·unit`. The unit is `log(1/s)` for two layers and `s^(2−L)` for
     L ≥ 3. The turn by the sign of the other layers, which Assumption 4.4 of Zhao et al. (2026)
     leaves out, is included.
+
+    Parameters
+    ----------
+    network, init
+        The network and its initialisation.
+    feature_names
+        The names of the features, like `task.feature_names`; the result shows them.
 
     Raises
     ------
@@ -149,4 +178,6 @@ def activation_times(network: Network, init: Init) -> ActivationTimes:
     times = network.activation_times(init)
     if times is None:
         raise NetworkError(f"the coefficients of {network} have no activation times")
-    return times
+    count = len(times.t_plus)
+    names = as_names(feature_names, None, count, "feature_names", "feature", NetworkError)
+    return times if names is None else replace(times, feature_names=names)

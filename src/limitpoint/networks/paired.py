@@ -52,6 +52,30 @@ class Paired(Network):
         u_plus, v_plus, u_minus, v_minus = layers
         return u_plus * v_plus - u_minus * v_minus
 
+    def layer_gradients(
+        self, layers: Sequence[Float], direction: Float
+    ) -> tuple[Float, ...] | None:
+        """`v₊, u₊, −v₋, −u₋` times the direction."""
+        u_plus, v_plus, u_minus, v_minus = layers
+        return (
+            direction * v_plus,
+            direction * u_plus,
+            -direction * v_minus,
+            -direction * u_minus,
+        )
+
+    def layer_hessian(self, layers: Sequence[Float], direction: Float) -> Float:
+        """The direction between u₊ and v₊, minus the direction between u₋ and v₋."""
+        block, none = np.diag(direction), np.zeros((direction.size, direction.size))
+        return np.block(
+            [
+                [none, block, none, none],
+                [block, none, none, none],
+                [none, none, none, -block],
+                [none, none, -block, none],
+            ]
+        )
+
     def invariants(self, layers: Sequence[Float]) -> Float:
         """`u₊² − v₊²`, `u₋² − v₋²`, `(u₊ + v₊)(u₋ + v₋)` and `(u₊ − v₊)(u₋ − v₋)`.
 

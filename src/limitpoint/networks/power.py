@@ -52,6 +52,16 @@ class Power(LayeredNetwork):
         """`u^L`."""
         return layers[0] ** self.depth
 
+    def layer_gradients(
+        self, layers: Sequence[Float], direction: Float
+    ) -> tuple[Float, ...] | None:
+        """`L u^(L−1)` times the direction."""
+        return (direction * _slope(layers[0], self.depth),)
+
+    def layer_hessian(self, layers: Sequence[Float], direction: Float) -> Float:
+        """`L(L−1) u^(L−2)` times the direction, on the diagonal."""
+        return np.diag(direction * _bend(layers[0], self.depth))
+
     def invariants(self, layers: Sequence[Float]) -> Float:
         """None: each coordinate has a single parameter. The first axis has length zero."""
         return np.empty((0, *np.shape(layers[0])))
@@ -120,6 +130,19 @@ class SignedPower(LayeredNetwork):
         """`u^L − w^L`."""
         u, w = layers
         return u**self.depth - w**self.depth
+
+    def layer_gradients(
+        self, layers: Sequence[Float], direction: Float
+    ) -> tuple[Float, ...] | None:
+        """`L u^(L−1)` and `−L w^(L−1)` times the direction."""
+        u, w = layers
+        return direction * _slope(u, self.depth), -direction * _slope(w, self.depth)
+
+    def layer_hessian(self, layers: Sequence[Float], direction: Float) -> Float:
+        """`L(L−1) u^(L−2)` and `−L(L−1) w^(L−2)` times the direction, on the diagonal."""
+        u, w = layers
+        bends = direction * _bend(u, self.depth), -direction * _bend(w, self.depth)
+        return np.diag(np.concatenate(bends))
 
     def invariants(self, layers: Sequence[Float]) -> Float:
         """`uw` at depth 2, beyond it the angle whose cotangent is `u^(2−L) + w^(2−L)`.
@@ -220,3 +243,13 @@ def _layers_at(terms: PowerSums, xi: Float) -> tuple[Float, ...]:
             used = np.where(terms.signs == 0, 0.0, np.minimum(rates * turned, 1.0))
             growths = -np.log1p(-used) / power
     return terms.layers(growths.reshape(*growths.shape[:-2], -1))
+
+
+def _slope(u: Float, power: int) -> Float:
+    slope: Float = power * u ** (power - 1)
+    return slope
+
+
+def _bend(u: Float, power: int) -> Float:
+    bend: Float = power * (power - 1) * u ** (power - 2)
+    return bend

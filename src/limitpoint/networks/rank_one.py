@@ -11,6 +11,7 @@ from limitpoint.foundation.arrays import Float, as_depth, as_whole_number
 from limitpoint.init import Init
 from limitpoint.mirror import PairRadius, PowerRadius, RadialMap
 from limitpoint.networks.kinds.coupled import BALANCE_TOLERANCE, CoupledNetwork
+from limitpoint.networks.kinds.layer_gradients import gradients_of_product
 from limitpoint.networks.kinds.single_output import feature_shape
 from limitpoint.tasks import Task
 
@@ -69,6 +70,19 @@ class RankOne(CoupledNetwork):
         for u, v in _pairs(layers):
             product = product * (u * v).sum(axis=-1)
         return product
+
+    def layer_gradients(
+        self, layers: Sequence[Float], direction: Float
+    ) -> tuple[Float, ...] | None:
+        """`outer · g` for v₁; `⟨v₁, g⟩` times the other pairs and the partner for the others."""
+        along = (layers[0] * direction).sum(axis=-1)
+        pairs = [*_pairs(layers)]
+        others = gradients_of_product([(u * v).sum(axis=-1) for u, v in pairs], along)
+        first = direction * np.asarray(self.outer(layers))[..., None]
+        found = [first]
+        for (u, v), weight in zip(pairs, others, strict=True):
+            found += [weight[..., None] * v, weight[..., None] * u]
+        return tuple(found)
 
     def invariants(self, layers: Sequence[Float]) -> Float:
         """`‖v₁‖² − ‖u_k‖²` and `u_{k,i}² − v_{k+1,i}²`, one after the other."""

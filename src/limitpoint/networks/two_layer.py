@@ -8,6 +8,7 @@ import numpy as np
 
 from limitpoint.errors import NetworkError
 from limitpoint.foundation.arrays import Float, as_whole_number
+from limitpoint.networks.kinds.layer_gradients import gradients_of_chain
 from limitpoint.networks.kinds.without_mirror_map import WithoutMirrorMap
 from limitpoint.tasks import Task
 
@@ -61,6 +62,25 @@ class TwoLayer(WithoutMirrorMap):
     def outer(self, layers: Sequence[Any]) -> Any:
         """`W₂`, which W₁ is applied to."""
         return layers[1]
+
+    def layer_gradients(
+        self, layers: Sequence[Float], direction: Float
+    ) -> tuple[Float, ...] | None:
+        """`g W₂ᵀ` and `W₁ᵀ g`."""
+        first, second = layers
+        if second.ndim == first.ndim:
+            return gradients_of_chain(layers, direction)
+        inner, last = gradients_of_chain((first, second[..., None]), direction[..., None])
+        return inner, last[..., 0]
+
+    def layer_hessian(self, layers: Sequence[Float], direction: Float) -> Float:
+        """Between `W₁[i, j]` and `W₂[j, c]` the direction's entry at (i, c), else zero."""
+        first, second = layers
+        outputs = direction.reshape(len(first), -1)
+        block = np.einsum("ic,jk->ijkc", outputs, np.eye(self.width))
+        whole = np.zeros((first.size + second.size,) * 2)
+        whole[: first.size, first.size :] = block.reshape(first.size, second.size)
+        return whole + whole.T
 
     def invariants(self, layers: Sequence[Float]) -> Float:
         """The entries of `W₁ᵀW₁ − W₂W₂ᵀ`, one after the other; of wide layers the first columns."""

@@ -1,5 +1,10 @@
 """Every figure and worked example of the papers, as code with checks that can fail."""
 
+from limitpoint.foundation.extras import load_extra
+
+for library in ("jax", "matplotlib", "xarray"):
+    load_extra(library, "limitpoint.papers")
+
 from limitpoint.papers import labarriere2024, lyu2023, varre2023, yun2021, zhao2026
 from limitpoint.papers.experiment import Experiment, experiment, experiments
 from limitpoint.papers.measured import Check

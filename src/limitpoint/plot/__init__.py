@@ -1,5 +1,9 @@
 """Matplotlib figures for every result type."""
 
+from limitpoint.foundation.extras import load_extra
+
+load_extra("matplotlib", "limitpoint.plot")
+
 from limitpoint.plot.figure_files import check_format, save
 from limitpoint.plot.limit_directions import plot_limit_direction
 from limitpoint.plot.limits_and_paths import plot_limit, plot_path, plot_saddles, plot_trajectory

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import as_kind, as_path
+from limitpoint.foundation.atomic import writing
 
 __all__ = ["check_format", "save"]
 
@@ -21,9 +22,10 @@ def check_format(path: str | Path) -> None:
 
 
 def save(figure: Figure, path: str | Path) -> None:
-    """Write a figure in the format its name asks for, creating its folder."""
+    """Write a figure in the format its name asks for, whole or not at all, creating its folder."""
     as_kind(figure, Figure, "a figure, like plot_limit(limit)", "figure", LimitpointError)
     check_format(path)
     path = as_path(path, "path", LimitpointError)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
+    with writing(path) as part:
+        figure.savefig(part, dpi=150)

@@ -36,7 +36,7 @@ def plot_limit_direction(found: LimitDirection, limit: Limit | None = None) -> F
     turning, distances = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     named = largest(np.maximum(np.abs(found.direction), np.abs(directions).max(axis=0)))
     for i, line in enumerate(directions.T):
-        turning.plot(places, line, **style_of(i, named, found.direction.shape))
+        turning.plot(places, line, **style_of(i, named, found.direction.shape, found))
     turning.set_ylabel("coefficient / norm")
     turning.set_title("The direction of gradient flow, to its end")
     turning.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)

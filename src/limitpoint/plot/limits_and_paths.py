@@ -12,7 +12,7 @@ from limitpoint.dynamics import Trajectory, as_trajectory
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_float_array, as_kind
 from limitpoint.plot.margins import plot_separation
-from limitpoint.plot.style import COLOURS, flat, largest, new_figure, style_of
+from limitpoint.plot.style import COLOURS, flat, largest, name_ticks, new_figure, style_of
 from limitpoint.tasks import Classification
 from limitpoint.theory import Limit, LimitPath, SaddlePath, as_limit
 
@@ -42,6 +42,8 @@ LEAST_ROOM = 0.2
 EDGE_NAMES = {0.0: "0", np.inf: "∞"}
 # Ends of the range of scales may be off by rounding, and still have their label.
 ROUNDING = 1.0 + 1e-9
+# So many features are named on their axis one by one.
+TICKS_NAMED = 40
 # Labels on the axis of scales.
 TICKS = 9
 
@@ -90,8 +92,8 @@ def plot_trajectory(
     coefs = flat(_drawable(trajectory.coefs[shown]))
     tens = flat(_drawable(trajectory.log_abs_coefs[shown] / np.log(10)))
     for i in range(coefs.shape[1]):
-        values.plot(moments, coefs[:, i], **style_of(i, named, shape))
-        logs.plot(moments, tens[:, i], **style_of(i, named, shape))
+        values.plot(moments, coefs[:, i], **style_of(i, named, shape, trajectory))
+        logs.plot(moments, tens[:, i], **style_of(i, named, shape, trajectory))
     losses.plot(moments, _drawable(trajectory.losses[shown]), color="black", **_point_if(moments))
     if bound is not None:
         _draw_bound(losses, trajectory, bound, shown)
@@ -174,7 +176,10 @@ def plot_limit(limit: Limit) -> Figure:
     logs.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     logs.set_ylabel("log₁₀ |coefficient / norm|" if turning else "log₁₀ |coefficient|")
     logs.set_xlabel("feature")
-    logs.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if limit.feature_names is None or len(limit.coef) > TICKS_NAMED:
+        logs.xaxis.set_major_locator(MaxNLocator(integer=True))
+    else:
+        name_ticks(logs, range(len(limit.coef)), limit)
     return figure
 
 
@@ -201,7 +206,7 @@ def plot_path(path: LimitPath) -> Figure:
         }
     named = largest(np.nan_to_num(np.abs(coefs), nan=0.0).max(axis=0))
     for i in range(coefs.shape[1]):
-        style = style_of(i, named, shape)
+        style = style_of(i, named, shape, path)
         axes.plot(scales[between], coefs[between, i], **style, **_point_if(scales[between]))
         for scale, place in edges.items():
             ends = coefs[scales == scale, i][:1]
@@ -242,7 +247,7 @@ def plot_saddles(path: SaddlePath) -> Figure:
             edges,
             np.append(coefs[:, i], coefs[-1, i]),
             where="post",
-            **style_of(i, named, path.coef.shape),
+            **style_of(i, named, path.coef.shape, path),
         )
     fitted = np.where(path.losses > EXACT_FIT * path.losses[0], path.losses, np.nan)
     losses.step(edges, np.append(fitted, fitted[-1]), where="post", color="black")
@@ -299,7 +304,7 @@ def _waiting_bars(figure: SubFigure, path: SaddlePath, stages: int) -> None:
         order = np.sort(order[np.isfinite(waits[order])])
         colours = [COLOURS[1] if i in path.entered[stage] else "0.75" for i in order]
         axes.bar(np.arange(len(order)), waits[order], color=colours)
-        axes.set_xticks(np.arange(len(order)), [str(i) for i in order], fontsize=8)
+        name_ticks(axes, order.tolist(), path, fontsize=8)
         axes.tick_params(axis="y", labelsize=8)
         axes.set_title(f"at saddle {stage}" if stage else "at the start", fontsize=9)
     panels[0].set_ylabel("time to activate")

@@ -54,7 +54,7 @@ def plot_separation(
     )
     named, shape = largest(sizes), trajectory.coef.shape
     for i, line in enumerate(flat(trajectory.directions[shown]).T):
-        turning.plot(moments, line, **style_of(i, named, shape))
+        turning.plot(moments, line, **style_of(i, named, shape, trajectory))
     if training is not None:
         _lay_over(turning, training, named)
     if limit is not None:

@@ -1,6 +1,7 @@
 """Classification of separable data."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike
 from limitpoint.errors import DataError
 from limitpoint.foundation.arrays import MOST_AXES, Float, as_real_array, read_only, shown
 from limitpoint.tasks.separation import Separation
-from limitpoint.tasks.task import Task, as_loss_factor, as_samples
+from limitpoint.tasks.task import SMALLEST, Task, as_loss_factor, as_samples, feature_names_of
 
 __all__ = ["Classification"]
 
@@ -36,6 +37,8 @@ class Classification(Task):
         `"exponential"` or `"logistic"`.
     loss_factor
         Multiplies the loss; it only rescales time.
+    feature_names
+        The names of the features; by default those of the columns of X, where X is a frame.
 
     Attributes
     ----------
@@ -63,9 +66,16 @@ class Classification(Task):
     loss_name: str
     loss_factor: float
     separation: Separation
+    feature_names: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __init__(
-        self, X: ArrayLike, y: ArrayLike, loss: str = "exponential", loss_factor: float = 1.0
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        loss: str = "exponential",
+        loss_factor: float = 1.0,
+        *,
+        feature_names: Sequence[str] | None = None,
     ) -> None:
         matrix, classes = as_samples(X, y, targets=(1,))
         if not np.isin(classes, (-1.0, 1.0)).all():
@@ -74,9 +84,11 @@ class Classification(Task):
                 f"y must hold the classes -1 and 1; it holds {other:g}. Classes 0 and 1 become "
                 "these as 2*y - 1"
             )
+        _check_columns(matrix)
         if not isinstance(loss, str) or loss not in LOSSES:
             raise DataError(f"loss must be {LOSSES[0]!r} or {LOSSES[1]!r}; it is {shown(loss)}")
         object.__setattr__(self, "X", matrix)
+        object.__setattr__(self, "feature_names", feature_names_of(feature_names, X, matrix))
         object.__setattr__(self, "y", classes)
         object.__setattr__(self, "loss_name", loss)
         object.__setattr__(self, "loss_factor", as_loss_factor(loss_factor))
@@ -132,6 +144,36 @@ class Classification(Task):
         shares = np.exp(logs - logs.max(axis=-1, keepdims=True))
         weights: Float = slopes * shares / shares.sum(axis=-1, keepdims=True)
         return weights
+
+    def weight_changes(self, margins: Float, changes: Float) -> Float:
+        """How the weights change with the margins, samples × directions, to first order.
+
+        `dw = w ⊙ (⟨w, dm⟩ − c ⊙ dm)`; c is 1 for the exponential loss, the logistic function of the
+        margin for the other.
+        """
+        weights = self.weights(margins)
+        mean = weights @ changes
+        if self.loss_name == "logistic":
+            changes = _logistic(margins)[:, None] * changes
+        changed: Float = weights[:, None] * (mean - changes)
+        return changed
+
+
+def _logistic(x: Float) -> Float:
+    """`1/(1 + e^−x)`, without overflow."""
+    small = np.exp(-np.abs(x))
+    result: Float = np.where(x > 0.0, 1.0, small) / (1.0 + small)
+    return result
+
+
+def _check_columns(X: Float) -> None:
+    """Raise `DataError` for a column beside whose units margins overflow."""
+    largest = np.abs(X).max(axis=0)
+    for j in np.flatnonzero((largest > 0) & (largest < SMALLEST))[:1]:
+        raise DataError(
+            f"X must have an entry of at least {SMALLEST:g} in modulus in every column that is not "
+            f"zero; the largest of column {j} is {largest[j]:g}. Rescale that column"
+        )
 
 
 def _log_softplus(x: Any) -> Any:

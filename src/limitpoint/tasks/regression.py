@@ -1,6 +1,7 @@
 """Least squares."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -9,7 +10,14 @@ from numpy.typing import ArrayLike
 
 from limitpoint.errors import DataError
 from limitpoint.foundation.arrays import Float
-from limitpoint.tasks.task import Task, as_loss_factor, as_samples, check_size
+from limitpoint.tasks.task import (
+    Task,
+    as_loss_factor,
+    as_samples,
+    check_size,
+    feature_names_of,
+    target_names_of,
+)
 
 __all__ = ["Regression"]
 
@@ -27,6 +35,10 @@ class Regression(Task):
     loss_factor
         Multiplies the loss; it only rescales time. Papers that use `‖Xβ − y‖²` have 2, those that
         use the mean over m samples have 2/m.
+    feature_names
+        The names of the features; by default those of the columns of X, where X is a frame.
+    target_names
+        The names of several outputs; by default those of the columns of y, where y is a frame.
 
     Examples
     --------
@@ -40,8 +52,18 @@ class Regression(Task):
     X: Float
     y: Float
     loss_factor: float = 1.0
+    feature_names: tuple[str, ...] | None = field(default=None, repr=False)
+    target_names: tuple[str, ...] | None = field(default=None, repr=False)
 
-    def __init__(self, X: ArrayLike, y: ArrayLike, loss_factor: float = 1.0) -> None:
+    def __init__(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        loss_factor: float = 1.0,
+        *,
+        feature_names: Sequence[str] | None = None,
+        target_names: Sequence[str] | None = None,
+    ) -> None:
         matrix, targets = as_samples(X, y, targets=(1, 2))
         if targets.ndim == 2 and targets.shape[1] == 0:
             raise DataError(f"y must have at least one output; it has shape {targets.shape}")
@@ -49,6 +71,8 @@ class Regression(Task):
         object.__setattr__(self, "X", matrix)
         object.__setattr__(self, "y", targets)
         object.__setattr__(self, "loss_factor", as_loss_factor(loss_factor))
+        object.__setattr__(self, "feature_names", feature_names_of(feature_names, X, matrix))
+        object.__setattr__(self, "target_names", target_names_of(target_names, y, targets))
 
     @cached_property
     def fit_size(self) -> float:

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from limitpoint.errors import DataError
 from limitpoint.foundation.arrays import Float, as_float_array, as_kind, as_positive
+from limitpoint.foundation.frames import as_names
 from limitpoint.foundation.values import Value
 
 __all__ = [
@@ -18,6 +19,8 @@ __all__ = [
     "as_samples",
     "as_task",
     "check_size",
+    "feature_names_of",
+    "target_names_of",
 ]
 
 # Squares and products of a few data must neither overflow nor vanish.
@@ -35,11 +38,18 @@ class Task(Value, ABC):
         Targets, shape (m,), or (m, k) for k outputs.
     loss_factor
         Multiplies the loss; it only rescales time.
+    feature_names
+        The names of the features, one per column of X, or None. Results show them, and they are
+        part of the value: tasks with other names are not equal.
+    target_names
+        The names of several outputs, or None.
     """
 
     X: Float
     y: Float
     loss_factor: float
+    feature_names: tuple[str, ...] | None = None
+    target_names: tuple[str, ...] | None = None
 
     @property
     def n_samples(self) -> int:
@@ -90,6 +100,22 @@ def as_samples(X: ArrayLike, y: ArrayLike, targets: tuple[int, ...]) -> tuple[Fl
         )
     check_size(matrix, "X")
     return matrix, wanted
+
+
+def feature_names_of(given: Any, X: Any, matrix: Float) -> tuple[str, ...] | None:
+    """The names of the features: those given, or those that X has."""
+    return as_names(given, X, matrix.shape[1], "feature_names", "feature", DataError)
+
+
+def target_names_of(given: Any, y: Any, targets: Float) -> tuple[str, ...] | None:
+    """The names of several outputs: those given, or those that y has; one output has none."""
+    if targets.ndim == 1:
+        if given is not None:
+            raise DataError(
+                f"target_names are for several outputs; y has shape {targets.shape}, one"
+            )
+        return None
+    return as_names(given, y, targets.shape[1], "target_names", "output", DataError)
 
 
 def as_loss_factor(loss_factor: float) -> float:

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from rich.console import Group
 
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_kind, read_only
 from limitpoint.foundation.display import number, table
+from limitpoint.foundation.extras import lazy_module
+from limitpoint.foundation.labels import Labelled
 from limitpoint.foundation.result import Result
 from limitpoint.status import Status
 from limitpoint.tasks import Classification
@@ -18,6 +19,11 @@ from limitpoint.theory.certificates.certificate import Certificate
 if TYPE_CHECKING:
     from limitpoint.theory.atlas import Theorem
 
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "to_xarray")
+
 __all__ = ["Limit", "as_limit"]
 
 # A printed table shows this many coefficients, the largest ones.
@@ -25,7 +31,7 @@ COEFS_SHOWN = 12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Limit(Result):
+class Limit(Labelled, Result):
     """What training converges to, by which theorem, and the proof that it solves its problem.
 
     Attributes
@@ -53,6 +59,8 @@ class Limit(Result):
     rate
         Of a classification, where it is known: the direction of the coefficients is off by a
         multiple of `margin^−rate` when the smallest margin is `margin`.
+    feature_names, target_names
+        The names that the task has for its features and outputs, or None.
 
     Notes
     -----
@@ -85,7 +93,7 @@ class Limit(Result):
         direction: Float = read_only(self.coef / (norm or 1.0))
         return direction
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> "xr.Dataset":
         """As a labelled data set."""
         along = ("feature", "output")[: self.coef.ndim]
         # A network that reduces to another has the mirror coordinates of that one.
@@ -103,7 +111,7 @@ class Limit(Result):
                 "dual": (("sample", "output")[: self.dual.ndim], self.dual),
                 **layers,
             },
-            coords={"feature": np.arange(len(self.coef)), "sample": np.arange(len(self.dual))},
+            coords={**self._coords(len(self.coef)), "sample": np.arange(len(self.dual))},
             attrs={
                 "theorem": self.theorem.id,
                 "potential": self.potential,
@@ -119,6 +127,7 @@ class Limit(Result):
         known = self.layers is not None
         layers = {"layers": [layer.tolist() for layer in self.layers or ()]} if known else {}
         return {
+            **self._names(),
             "coef": self.coef.tolist(),
             "signs": self.signs.tolist(),
             "log_abs_coef": self.log_abs_coef.tolist(),
@@ -141,7 +150,7 @@ class Limit(Result):
         places = [np.unravel_index(i, self.coef.shape) for i in order]
         rows = [
             (
-                ", ".join(str(i) for i in place),
+                self._place(place),
                 f"{self.coef[place]:.9g}",
                 _size(float(self.signs[place]), float(self.log_abs_coef[place])),
             )
@@ -160,7 +169,9 @@ class Limit(Result):
     def _rich_direction(self) -> Any:
         """Of a classification: the direction, and the coefficients with smallest margin 1."""
         order = np.argsort(-self.log_abs_coef, kind="stable")[:COEFS_SHOWN]
-        rows = [(str(i), f"{self.direction[i]:.9g}", f"{self.coef[i]:.9g}") for i in order]
+        rows = [
+            (self._place((i,)), f"{self.direction[i]:.9g}", f"{self.coef[i]:.9g}") for i in order
+        ]
         norm = float(np.linalg.norm(self.coef))
         rate = (
             "How fast the direction gets there is not known."

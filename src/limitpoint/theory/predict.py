@@ -2,15 +2,16 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import xarray as xr
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from limitpoint.errors import NoTheoremApplies
 from limitpoint.foundation.conditions import Condition
+from limitpoint.foundation.extras import lazy_module
+from limitpoint.foundation.labels import carries_names
 from limitpoint.foundation.result import Result
 from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.atlas import Theorem, theorems
@@ -29,6 +30,11 @@ from limitpoint.theory.theorems import (
     yun2021,
     zhao2026,
 )
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "to_xarray")
 
 __all__ = ["Explanation", "explain", "predict"]
 
@@ -74,7 +80,7 @@ class Explanation(Result):
             for theorem, conditions in self.rows
         }
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> "xr.Dataset":
         """As a labelled data set: one entry per condition of each theorem."""
         entries = [(t.id, c) for t, conditions in self.rows for c in conditions]
         margins = [math.nan if c.margin is None else c.margin for _, c in entries]
@@ -114,6 +120,7 @@ def explain(problem: Problem) -> Explanation:
     return Explanation(problem, tuple((theorem, theorem.check(problem)) for theorem in theorems()))
 
 
+@carries_names
 def predict(problem: Problem) -> Limit:
     """Predict where gradient flow ends, by the strongest theorem that applies. Never trains.
 

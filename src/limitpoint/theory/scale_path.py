@@ -2,21 +2,27 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import ArrayLike
 
 from limitpoint.errors import InitError
 from limitpoint.foundation.arrays import Float, as_number_array, read_only, shown
 from limitpoint.foundation.display import number, table
+from limitpoint.foundation.extras import lazy_module
+from limitpoint.foundation.labels import named_after
 from limitpoint.foundation.progress import job
 from limitpoint.foundation.result import Result
 from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.predict import predict
 from limitpoint.theory.theorems.diagonalisable import strongest
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "to_xarray")
 
 __all__ = ["LimitPath", "predict_path"]
 
@@ -49,6 +55,16 @@ class LimitPath(Result):
         return np.stack([limit.coef for limit in self.limits])
 
     @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of the features, where they have some."""
+        return self.limits[0].feature_names
+
+    @property
+    def target_names(self) -> tuple[str, ...] | None:
+        """The names of several outputs, where they have some."""
+        return self.limits[0].target_names
+
+    @property
     def iterations(self) -> int:
         """Newton steps in all."""
         return sum(limit.iterations for limit in self.limits)
@@ -58,7 +74,7 @@ class LimitPath(Result):
         """Whether every limit is certified."""
         return all(limit.certificate.ok for limit in self.limits)
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> "xr.Dataset":
         """As a labelled data set along the scale."""
         return xr.concat(
             [limit.to_xarray().drop_attrs() for limit in self.limits],
@@ -72,7 +88,9 @@ class LimitPath(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """As plain Python values."""
+        names = self.feature_names
         return {
+            "feature_names": None if names is None else list(names),
             "scales": self.scales.tolist(),
             "limits": [limit.to_dict() for limit in self.limits],
         }
@@ -80,9 +98,7 @@ class LimitPath(Result):
     def __rich__(self) -> Any:
         rows = np.unique(np.linspace(0, len(self.limits) - 1, ROWS_SHOWN).astype(int))
         coefs = self.coefs
-        names = [
-            "β[" + ", ".join(str(i) for i in place) + "]" for place in np.ndindex(coefs.shape[1:])
-        ]
+        names = [self.limits[0].coef_label(place) for place in np.ndindex(coefs.shape[1:])]
         coefs = coefs.reshape(len(coefs), -1)
         features = np.sort(np.argsort(-np.abs(coefs).max(axis=0), kind="stable")[:COEFS_SHOWN])
         body = [
@@ -134,7 +150,8 @@ def predict_path(problem: Problem, scales: ArrayLike) -> LimitPath:
         for i in left:
             limits[i] = predict(_at(problem, values[i]))
             alone.advance()
-    return LimitPath(values, tuple(limits[i] for i in range(len(values))))
+    named = (named_after(limits[i], problem.task) for i in range(len(values)))
+    return LimitPath(values, tuple(named))
 
 
 def _at(problem: Problem, scale: float) -> Problem:

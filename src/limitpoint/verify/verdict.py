@@ -1,19 +1,24 @@
 """The verdict: every comparison of prediction and dynamics, and the results behind it."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import xarray as xr
 from rich.console import Group
 
 from limitpoint.dynamics import Trajectory
 from limitpoint.foundation.display import number, table
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.result import Result
 from limitpoint.foundation.values import Value
 from limitpoint.problem import Problem
 from limitpoint.status import Status
 from limitpoint.theory import Limit
 from limitpoint.verify.outcome import Outcome
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "to_xarray")
 
 __all__ = ["Check", "Verdict", "arrival_check", "certificate_checks", "in_words"]
 
@@ -110,7 +115,7 @@ class Verdict(Result):
             "limit": None if self.limit is None else self.limit.to_dict(),
         }
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> "xr.Dataset":
         """As a labelled data set: measured number, tolerance and outcome of every check."""
         return xr.Dataset(
             {

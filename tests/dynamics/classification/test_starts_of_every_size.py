@@ -6,7 +6,7 @@ from tests.oracles.flows import classification_flow as oracle
 
 import limitpoint as lp
 from limitpoint.dynamics.classification import in_log_coordinates as log_chart
-from limitpoint.dynamics.classification import in_polar_layers as polar_chart
+from limitpoint.dynamics.classification import traced_layers as polar_chart
 from limitpoint.errors import ScaleNotRepresentable
 
 # The local error of 1e-11 over some hundred steps; what is held on plateaus is off by 1e-10.
@@ -171,6 +171,10 @@ class TestWrongSides:
         assert len(run.times) == 1
 
 
+# A network that JAX differentiates: the others write out their gradients.
+PRODUCTS = lp.General(lambda b: b[0] * b[1], block_size=2)
+
+
 class TestCompiledOnce:
     """Data are arguments of what was compiled: another task of the shape compiles nothing."""
 
@@ -191,7 +195,7 @@ class TestCompiledOnce:
 
     @staticmethod
     def run(X, y, seed=0, loss_factor=1.0, network=None):
-        network = lp.FullyConnected((2,)) if network is None else network
+        network = PRODUCTS if network is None else network
         task = lp.Classification(X, y, loss_factor=loss_factor)
         init = lp.Init.random(network, task, 0.5, seed=seed)
         return lp.flow(lp.Problem(network, init, task), times=[0.5, 5.0])
@@ -208,6 +212,7 @@ class TestCompiledOnce:
         ]
         together = [self.run(*setting) for setting in settings]
         count = len(traced)
+        assert count > 0
         again = [self.run(*setting) for setting in settings]
         assert len(traced) == count
         for setting, run, repeated in zip(settings, together, again, strict=True):
@@ -218,13 +223,11 @@ class TestCompiledOnce:
         ends = [run.coefs[-1] for run in together]
         assert len({tuple(end) for end in ends}) == len(settings)
 
-    def test_tensors_are_told_apart(self, traced):
-        """By what they are, not by what they look like."""
+    def test_networks_are_told_apart(self, traced):
+        """By their functions: these are drawn alike, and differ in the coefficients."""
         X, y = [[1.0, 2.0], [0.0, -3.0]], [1, -1]
-        M = np.zeros((2, 2, 2))
-        M[0, 0, 0] = M[1, 1, 1] = 1.0
-        one = self.run(X, y, network=lp.Tensor(M))
-        two = self.run(X, y, network=lp.Tensor(2.0 * M))
+        one = self.run(X, y)
+        two = self.run(X, y, network=lp.General(lambda b: 2.0 * b[0] * b[1], block_size=2))
         assert np.abs(one.coefs - two.coefs).max() > 0.1
 
     def test_what_is_kept_is_bounded(self, traced):

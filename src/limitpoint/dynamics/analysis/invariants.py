@@ -1,18 +1,23 @@
 """Drift of the quantities that gradient flow conserves."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from limitpoint.dynamics.trajectory import Trajectory, as_trajectory
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, read_only
 from limitpoint.foundation.display import number, table
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.result import Result
 from limitpoint.networks import Network, WithoutMirrorMap, as_network
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "to_xarray")
 
 __all__ = ["Drift", "drift"]
 
@@ -81,7 +86,7 @@ class Drift(Result):
         largest = float(self.moved[chosen].max(initial=0.0))
         return largest / self.size if 0 < self.size < np.inf else largest
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> "xr.Dataset":
         """As a labelled data set: start, change and kind of every conserved quantity."""
         axes = ("quantity", "feature")[: self.start.ndim]
         return xr.Dataset(

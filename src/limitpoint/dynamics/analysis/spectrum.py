@@ -1,10 +1,9 @@
 """Singular values of the layers and of the coefficients along a trajectory."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
@@ -12,7 +11,13 @@ from limitpoint.dynamics.trajectory import Trajectory, as_trajectory
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, read_only
 from limitpoint.foundation.display import number, table
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.result import Result
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "to_xarray")
 
 __all__ = ["Spectrum", "spectrum"]
 
@@ -64,7 +69,7 @@ class Spectrum(Result):
         if self.steps is not None:
             read_only(self.steps)
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> "xr.Dataset":
         """As a labelled data set."""
         named = {f"layer_{i}": values for i, values in enumerate(self.layers)}
         data = xr.Dataset(

@@ -6,10 +6,9 @@ the two are extrapolated.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from rich.console import Group
 
 from limitpoint.dynamics.classification.far_charts import MARGIN_ERROR, FarChart, far_chart
@@ -24,11 +23,18 @@ from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_positive, as_whole_number
 from limitpoint.foundation.display import number, table
+from limitpoint.foundation.extras import lazy_module
+from limitpoint.foundation.labels import Labelled, carries_names
 from limitpoint.foundation.progress import job
 from limitpoint.foundation.result import Result
 from limitpoint.problem import Problem, as_problem
 from limitpoint.status import Status
 from limitpoint.tasks import Classification
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "to_xarray")
 
 __all__ = ["LimitDirection", "limit_direction"]
 
@@ -49,7 +55,7 @@ FEWEST_FITTED = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LimitDirection(Result):
+class LimitDirection(Labelled, Result):
     """How the direction of a flow converges, over margins beyond all floats.
 
     Attributes
@@ -77,6 +83,8 @@ class LimitDirection(Result):
         themselves.
     status
         DIRECTION_CONVERGED where it turned by no more than the uncertainty.
+    feature_names
+        The names that the task has for its features, or None.
     """
 
     run: Trajectory
@@ -99,21 +107,22 @@ class LimitDirection(Result):
             "rate": self.rate,
         }
         return {
+            **self._names(),
             "status": self.status.name,
             "direction": self.direction.tolist(),
             **{name: value if np.isfinite(value) else None for name, value in numbers.items()},
         }
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> "xr.Dataset":
         """As a labelled data set: directions by the logarithm of the margin."""
         return xr.Dataset(
             {"direction": (("log_margin", "feature"), self.directions)},
-            coords={"log_margin": self.log_margins},
+            coords={"log_margin": self.log_margins, **self._coords(len(self.direction))},
             attrs={"status": self.status.name, "uncertainty": self.uncertainty, "rate": self.rate},
         )
 
     def __rich__(self) -> Any:
-        rows = [(str(index), number(entry)) for index, entry in enumerate(self.direction)]
+        rows = [(self._place((i,)), number(entry)) for i, entry in enumerate(self.direction)]
         return Group(
             table(
                 f"Direction at log margin {self.log_margins[-1]:.3g}, to {self.uncertainty:.1g}",
@@ -125,6 +134,7 @@ class LimitDirection(Result):
         )
 
 
+@carries_names
 def limit_direction(
     problem: Problem,
     *,

@@ -6,9 +6,9 @@ network slides along kinks; they are rounded off, and LSODA follows what is then
 """
 
 from collections.abc import Callable
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from limitpoint.dynamics.fit import loss_at, measured, smooth_loss_at
@@ -22,10 +22,22 @@ from limitpoint.dynamics.integrate.until_converged import (
 from limitpoint.dynamics.relative_residual import RelativeResidual
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.networks import General, MultilinearNetwork
+from limitpoint.networks.kinds.layer_gradients import flattened
+from limitpoint.networks.kinds.layer_gradients import jacobian as slopes_of
 from limitpoint.problem import Problem
+from limitpoint.tasks import Regression
+
+if TYPE_CHECKING:
+    import jax
+else:
+    jax = lazy_module("jax", "the flow of this network")
 
 __all__ = ["flow_in_parameter_space"]
+
+Split = Callable[[Any], tuple[Any, ...]]
+Function = Callable[[Float], Float]
 
 EPS = float(np.finfo(np.float64).eps)
 # Errors of coordinates that keep their sign are relative to themselves alone, down to numbers that
@@ -169,38 +181,25 @@ def _own_tolerances(own: OwnParameters, wanted: float) -> tuple[Float, Float]:
 
 
 def _plain_chart(problem: Problem, rtol: float) -> Chart:
-    """The parameters as they are, differentiated by JAX."""
+    """The parameters as they are."""
     network, layers = problem.network, problem.init.layers
     shapes = [layer.shape for layer in layers]
-    cuts = np.cumsum([layer.size for layer in layers])[:-1]
+    cuts = [0, *accumulate(layer.size for layer in layers)]
 
     def split(state: Float) -> tuple[Float, ...]:
         """Layers from states; the state is the last axis."""
-        parts = np.split(state, cuts, axis=-1)
         return tuple(
-            part.reshape(*state.shape[:-1], *shape)
-            for part, shape in zip(parts, shapes, strict=True)
+            state[..., first:last].reshape(*state.shape[:-1], *shape)
+            for (first, last), shape in zip(pairwise(cuts), shapes, strict=True)
         )
 
     start = np.concatenate([np.ravel(layer) for layer in layers])
     size = float(np.abs(start).max())
 
-    def traced_loss(state: jax.Array) -> jax.Array:
-        parts = jnp.split(state, cuts)
-        shaped = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
-        loss: jax.Array = smooth_loss_at(problem, shaped, size)
-        return loss
-
-    gradient = jax.jit(jax.grad(traced_loss))
-    hessian = jax.jit(jax.hessian(traced_loss))
-
-    def in_float64(function: Callable[[Float], jax.Array]) -> Callable[[Float], Float]:
-        def negated(state: Float) -> Float:
-            with jax.enable_x64(True):
-                return -np.asarray(function(state))
-
-        return negated
-
+    explicit = network.layer_gradients(layers, np.zeros(measured(problem, layers).shape))
+    velocity, jacobian = (
+        _traced(problem, split, size) if explicit is None else _written_out(problem, split)
+    )
     solvable = start.size <= LARGEST_JACOBIAN
     # An explicit method keeps errors of its tolerance; else only rounding is left at the end.
     held = EPS if solvable else EXPLICIT_SHARE * rtol
@@ -220,8 +219,8 @@ def _plain_chart(problem: Problem, rtol: float) -> Chart:
     return Chart(
         start=start,
         unit=_units(problem, layers, size),
-        velocity=in_float64(gradient),
-        jacobian=in_float64(hessian) if solvable else None,
+        velocity=velocity,
+        jacobian=jacobian if solvable else None,
         coefs=lambda states: np.asarray(network.coef(split(states))),
         measured=lambda state: measured(problem, split(state)),
         errors_kept=errors_kept,
@@ -230,6 +229,58 @@ def _plain_chart(problem: Problem, rtol: float) -> Chart:
         layers=split,
         patience=PATIENCE,
     )
+
+
+def _written_out(problem: Problem, split: Split) -> tuple[Function, Function]:
+    """Velocity and Jacobian, with the gradients that the network itself knows."""
+    network, task = problem.network, problem.regression
+    X, y, factor = task.X, task.y, task.loss_factor
+    # One direction for every sample, and every output where there are several.
+    outputs = np.eye(*y.shape[1:]) if y.ndim > 1 else None
+    seen = X if outputs is None else np.einsum("mi,oc->moic", X, outputs).reshape(-1, *_coefs(task))
+
+    def neg_grad(layers: tuple[Float, ...]) -> Float:
+        gradient: Float = factor * (X.T @ (y - X @ network.coef(layers)))
+        return gradient
+
+    # What overflows or cancels it in the integrator's trial steps is cut off.
+    def velocity(state: Float) -> Float:
+        layers = split(state)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = network.layer_gradients(layers, neg_grad(layers))
+            assert found is not None, "the network knows its gradient"
+            return _cut(flattened(found, [layer.shape for layer in layers]))
+
+    def jacobian(state: Float) -> Float:
+        layers = split(state)
+        with np.errstate(over="ignore", invalid="ignore"):
+            slopes = _cut(slopes_of(network, layers, seen))
+            bends = network.layer_hessian(layers, _cut(neg_grad(layers)))
+            return _cut(np.nan_to_num(bends - factor * (slopes.T @ slopes)))
+
+    return velocity, jacobian
+
+
+def _coefs(task: Regression) -> tuple[int, ...]:
+    return (task.n_features, *task.y.shape[1:])
+
+
+def _traced(problem: Problem, split: Split, size: float) -> tuple[Function, Function]:
+    """Velocity and Jacobian, differentiated by JAX."""
+
+    def loss(state: Any) -> Any:
+        return smooth_loss_at(problem, split(state), size)
+
+    gradient, hessian = jax.jit(jax.grad(loss)), jax.jit(jax.hessian(loss))
+
+    def in_float64(function: Callable[[Float], Any]) -> Function:
+        def negated(state: Float) -> Float:
+            with jax.enable_x64(True):
+                return -np.asarray(function(state))
+
+        return negated
+
+    return in_float64(gradient), in_float64(hessian)
 
 
 def _units(problem: Problem, layers: tuple[Float, ...], size: float) -> Float:

@@ -3,10 +3,8 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,8 +14,15 @@ from limitpoint.dynamics.training.optimisers import Layers, Optimiser, Step
 from limitpoint.dynamics.training.probes import Probe
 from limitpoint.dynamics.training.smaller_problem import Compressed
 from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.networks import CoupledNetwork
 from limitpoint.problem import Problem
+
+if TYPE_CHECKING:
+    import jax
+    import jax.numpy as jnp
+else:
+    jax, jnp = lazy_module("jax", "training"), lazy_module("jax.numpy", "training")
 
 __all__ = ["Ends", "Ensemble"]
 

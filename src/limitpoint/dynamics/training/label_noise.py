@@ -5,10 +5,8 @@ learning rate, κ the `loss_factor`, B a Brownian motion of m numbers.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from limitpoint.dynamics.diffusion import Diffusion
@@ -23,8 +21,15 @@ from limitpoint.dynamics.training.optimisers import (
 )
 from limitpoint.errors import LimitpointError, NetworkError
 from limitpoint.foundation.arrays import Float, as_kind, as_number, as_positive, as_seed
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.networks import TwoLayer
 from limitpoint.problem import Problem, as_problem
+
+if TYPE_CHECKING:
+    import jax
+    import jax.numpy as jnp
+else:
+    jax, jnp = lazy_module("jax", "training"), lazy_module("jax.numpy", "training")
 
 __all__ = ["LabelNoise", "LabelNoiseModel"]
 
@@ -101,7 +106,7 @@ class LabelNoise(Optimiser):
         """One step down the gradient of the loss on the noisy labels."""
         gradient = jax.grad(lambda layers, noise: loss_at(problem, layers, noise))
 
-        def step(layers: Layers, noise: jax.Array) -> Layers:
+        def step(layers: Layers, noise: "jax.Array") -> Layers:
             return descend(layers, gradient(layers, self.delta * noise), self.learning_rate)
 
         return step

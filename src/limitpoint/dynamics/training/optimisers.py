@@ -3,10 +3,8 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,7 +17,14 @@ from limitpoint.foundation.arrays import (
     as_whole_number,
     check_numbers,
 )
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.problem import Problem
+
+if TYPE_CHECKING:
+    import jax
+    import jax.numpy as jnp
+else:
+    jax, jnp = lazy_module("jax", "training"), lazy_module("jax.numpy", "training")
 
 __all__ = [
     "GD",
@@ -33,7 +38,7 @@ __all__ = [
     "descend",
 ]
 
-Layers = tuple[jax.Array, ...]
+Layers: TypeAlias = "tuple[jax.Array, ...]"
 Draws = NDArray[Any]
 Indices = NDArray[np.int32]
 Step = Callable[[Layers, Any], Layers]
@@ -202,12 +207,12 @@ class SGD(Optimiser):
         X, y = jnp.asarray(task.X), jnp.asarray(task.y)
         weight = task.n_samples / self.batch_size
 
-        def batch_loss(layers: Layers, batch: jax.Array) -> Any:
+        def batch_loss(layers: Layers, batch: "jax.Array") -> Any:
             return weight * task.loss_of_outputs(network.outputs(layers, X[batch]), y[batch])
 
         gradient = jax.grad(batch_loss)
 
-        def step(layers: Layers, batch: jax.Array) -> Layers:
+        def step(layers: Layers, batch: "jax.Array") -> Layers:
             return descend(layers, gradient(layers, batch), self.learning_rate)
 
         return step

@@ -6,16 +6,21 @@ for a rank-one network of depth L), `P⊥(β) = I − ββᵀ/‖β‖²`.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from limitpoint.dynamics.training.optimisers import SGD, Optimiser
 from limitpoint.errors import LimitpointError, NetworkError
 from limitpoint.foundation.arrays import Float, as_float_array, as_number, shown
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.networks import CoupledNetwork
 from limitpoint.problem import Problem
+
+if TYPE_CHECKING:
+    import jax.numpy as jnp
+else:
+    jnp = lazy_module("jax.numpy", "training")
 
 __all__ = ["Distance", "NoiseTerm", "Probe", "StartTerm"]
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 from rich.console import Group
 
@@ -16,9 +15,16 @@ from limitpoint.dynamics.training.probes import Probe
 from limitpoint.dynamics.training.train import RESIDUAL_TOLERANCE
 from limitpoint.foundation.arrays import Float, read_only
 from limitpoint.foundation.display import number, table
+from limitpoint.foundation.extras import lazy_module
+from limitpoint.foundation.labels import Labelled
 from limitpoint.foundation.result import Result
 from limitpoint.problem import Problem
 from limitpoint.status import Status
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "to_xarray")
 
 __all__ = ["Sweep"]
 
@@ -30,7 +36,7 @@ RESERVED = ("loss", "coef", "outer", "status", "time", *RUNS, "step", "feature",
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sweep(Result):
+class Sweep(Labelled, Result):
     """Loss and probes along many training runs, backed by an `xarray.Dataset`.
 
     Attributes
@@ -41,9 +47,11 @@ class Sweep(Result):
         first at the end, for rank-one and dense networks; `status`, how each run ended, by name.
     probes
         The names of the probes.
+    feature_names, target_names
+        The names that the task has for its features and outputs, or None.
     """
 
-    data: xr.Dataset
+    data: "xr.Dataset"
     probes: tuple[str, ...]
 
     @classmethod
@@ -110,9 +118,9 @@ class Sweep(Result):
         """Which runs left the finite numbers, optimisers × scales × seeds."""
         return np.asarray(self.data["status"].values == Status.DIVERGED.name)
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> "xr.Dataset":
         """A copy of the labelled record."""
-        return self.data.copy()
+        return self.data.assign_coords(self._coords(self.coefs.shape[3]))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain Python values, nested in the order of the axes."""
@@ -124,6 +132,7 @@ class Sweep(Result):
             *(["outer"] if "outer" in self.data else []),
         )
         return {
+            **self._names(),
             "optimisers": list(self.optimisers),
             "scales": self.scales.tolist(),
             "seeds": self.seeds.tolist(),
@@ -175,7 +184,7 @@ class Sweep(Result):
 
 def _dataset(
     problem: Problem, names: tuple[str, ...], axes: dict[str, Any], ends: Sequence[Ends]
-) -> xr.Dataset:
+) -> "xr.Dataset":
     """The record of all optimisers; what has no seeds is repeated along them."""
 
     def stacked(arrays: Sequence[Float]) -> Float:

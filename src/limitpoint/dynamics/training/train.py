@@ -2,9 +2,8 @@
 
 from itertools import pairwise
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -21,10 +20,17 @@ from limitpoint.foundation.arrays import (
     check_numbers,
     shown,
 )
+from limitpoint.foundation.extras import lazy_module
+from limitpoint.foundation.labels import carries_names
 from limitpoint.foundation.progress import job
 from limitpoint.problem import Problem, as_problem
 from limitpoint.status import Status
 from limitpoint.tasks import Classification
+
+if TYPE_CHECKING:
+    import jax
+else:
+    jax = lazy_module("jax", "training")
 
 __all__ = ["train"]
 
@@ -41,6 +47,7 @@ DRAWN_BYTES = 2**26
 RESIDUAL_TOLERANCE = 1e-9
 
 
+@carries_names
 def train(
     problem: Problem,
     optimiser: Optimiser,

@@ -2,9 +2,8 @@
 
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -28,8 +27,15 @@ from limitpoint.foundation.arrays import (
     as_several,
     shown,
 )
+from limitpoint.foundation.extras import lazy_module
+from limitpoint.foundation.labels import carries_names
 from limitpoint.foundation.progress import in_threads, job
 from limitpoint.problem import Problem, as_problem
+
+if TYPE_CHECKING:
+    import jax
+else:
+    jax = lazy_module("jax", "training")
 
 __all__ = ["train_many"]
 
@@ -37,6 +43,7 @@ __all__ = ["train_many"]
 MOST_SEEDS = 2**20
 
 
+@carries_names
 def train_many(
     problem: Problem,
     optimisers: Optimiser | Iterable[Optimiser],

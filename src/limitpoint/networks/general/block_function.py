@@ -3,15 +3,23 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from limitpoint.errors import NetworkError
 from limitpoint.foundation.arrays import Float, check_numbers
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.mirror.general.block_model import BlockModel
+
+if TYPE_CHECKING:
+    import jax
+    import jax.numpy as jnp
+else:
+    jax, jnp = (
+        lazy_module("jax", "a General network"),
+        lazy_module("jax.numpy", "a General network"),
+    )
 
 __all__ = ["BlockFunction", "block_function"]
 
@@ -51,7 +59,7 @@ def block_function(k: Callable[[Any], Any], size: int) -> BlockFunction:
     gradient = jax.grad(k)
     hessian = jax.hessian(k)
 
-    def at_zero(zero: jax.Array) -> tuple[jax.Array, ...]:
+    def at_zero(zero: "jax.Array") -> "tuple[jax.Array, ...]":
         derivatives = [gradient, hessian]
         for _ in range(3):
             derivatives.append(jax.jacfwd(derivatives[-1]))

@@ -19,17 +19,25 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
 from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.mirror.charts.log_chart import LogChart
 from limitpoint.mirror.general.linear_stage import ZERO_COMPONENT
 from limitpoint.networks.general.block_function import BlockFunction
+
+if TYPE_CHECKING:
+    import jax
+    import jax.numpy as jnp
+else:
+    jax, jnp = (
+        lazy_module("jax", "a General network"),
+        lazy_module("jax.numpy", "a General network"),
+    )
 
 __all__ = ["EigenChart"]
 

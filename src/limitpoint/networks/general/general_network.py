@@ -3,16 +3,15 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
 from limitpoint.errors import NetworkError
 from limitpoint.foundation.arrays import Float, as_whole_number, shown
 from limitpoint.foundation.conditions import Condition
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.init import Init
 from limitpoint.mirror import ActivationTimes, MirrorMap
 from limitpoint.mirror.charts.log_chart import LogChart
@@ -22,6 +21,15 @@ from limitpoint.networks.general.block_function import SMOOTH, BlockFunction, bl
 from limitpoint.networks.general.eigen_chart import EigenChart
 from limitpoint.networks.network import Network
 from limitpoint.tasks import Task
+
+if TYPE_CHECKING:
+    import jax
+    import jax.numpy as jnp
+else:
+    jax, jnp = (
+        lazy_module("jax", "a General network"),
+        lazy_module("jax.numpy", "a General network"),
+    )
 
 __all__ = ["General"]
 
@@ -167,8 +175,8 @@ class General(Network):
         distinct = list({id(one): one for one in self.k}.values())
         return [(one, np.flatnonzero([other is one for other in self.k])) for one in distinct]
 
-    def _coef(self, blocks: jax.Array) -> jax.Array:
-        def each(function: Any, part: jax.Array) -> jax.Array:
+    def _coef(self, blocks: "jax.Array") -> "jax.Array":
+        def each(function: Any, part: "jax.Array") -> "jax.Array":
             flat = jax.vmap(function)(part.reshape(-1, self.block_size))
             result: jax.Array = jnp.reshape(flat, part.shape[:-1])
             return result

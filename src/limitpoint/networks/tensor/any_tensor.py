@@ -83,6 +83,17 @@ class Tensor(MultilinearNetwork):
             rest = _times(rest.reshape(*rest.shape[:-1], rest.shape[-1] // size, size), layer)
         return rest
 
+    def layer_gradients(
+        self, layers: Sequence[Float], direction: Float
+    ) -> tuple[Float, ...] | None:
+        """`M(direction)∘(v₁, …, I, …, v_L)`, from the coefficients at unit layers."""
+        spread = [layer[..., None, :] for layer in layers]
+        found = []
+        for place, size in enumerate(self.sizes):
+            coefs = self.coef([*spread[:place], np.eye(size), *spread[place + 1 :]])
+            found.append(_times(coefs, direction))
+        return tuple(found)
+
     def moduli(self, layers: Sequence[Float]) -> Float:
         """`|M|∘(|v₁|, …, |v_L|)`."""
         moduli: Float = Tensor(np.abs(self.M)).coef([np.abs(layer) for layer in layers])

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from limitpoint.errors import NetworkError
@@ -97,6 +95,17 @@ class Convolutional(MultilinearNetwork):
             return _by_sums(layers)
         return _by_fourier(layers, full)
 
+    def layer_gradients(
+        self, layers: Sequence[Float], direction: Float
+    ) -> tuple[Float, ...] | None:
+        """The direction correlated with the convolution of the other filters."""
+        *short, full = self.filter_sizes
+        by_sums = full * sum(short) <= DIRECT_PRODUCTS
+        return tuple(
+            _correlated(direction, _others(layers, place, full, by_sums), size, by_sums)
+            for place, size in enumerate(self.filter_sizes)
+        )
+
     def tensor(self, task: Task) -> Float:
         """`M[i, j₁, …, j_L] = 1` where `j₁ + ⋯ + j_L ≡ i (mod n)`, else 0."""
         self.layer_shapes(task)
@@ -151,12 +160,31 @@ def _by_sums(layers: Sequence[Any]) -> Any:
 
 def _by_fourier(layers: Sequence[Any], size: int) -> Any:
     """The product of the Fourier transforms of the filters, padded with zeros."""
-    fourier: Any = jnp.fft if any(isinstance(layer, jax.Array) for layer in layers) else np.fft
+    kinds = {layer.__array_namespace__() for layer in layers}
+    fourier: Any = next((kind for kind in kinds if kind is not np), np).fft
     *others, last = layers
     spectrum = fourier.rfft(last, n=size)
     for layer in others:
         spectrum = spectrum * fourier.rfft(layer, n=size)
     return fourier.irfft(spectrum, n=size)
+
+
+def _others(layers: Sequence[Float], place: int, size: int, by_sums: bool) -> Float:
+    """The convolution of all filters but one, as long as the data."""
+    *others, last = [layer for k, layer in enumerate(layers) if k != place]
+    padding = [(0, 0)] * (last.ndim - 1) + [(0, size - last.shape[-1])]
+    whole = [*others, np.pad(last, padding)]
+    return np.asarray(_by_sums(whole) if by_sums else _by_fourier(whole, size))
+
+
+def _correlated(direction: Float, filter_: Float, size: int, by_sums: bool) -> Float:
+    """`Σ_i g_i c_{i−j}` for j up to `size`."""
+    length = filter_.shape[-1]
+    if by_sums:
+        shifts = (np.arange(length)[:, None] - np.arange(size)) % length
+        return np.asarray((direction[..., None, :] @ filter_[..., shifts])[..., 0, :])
+    product = np.fft.rfft(direction) * np.fft.rfft(filter_).conj()
+    return np.fft.irfft(product, n=length)[..., :size]
 
 
 def _power(layer: Float) -> Float:

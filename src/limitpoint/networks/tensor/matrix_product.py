@@ -12,6 +12,7 @@ import numpy as np
 
 from limitpoint.errors import NetworkError
 from limitpoint.foundation.arrays import Float
+from limitpoint.networks.kinds.layer_gradients import gradients_of_chain
 from limitpoint.networks.kinds.layered import LayeredNetwork
 from limitpoint.networks.kinds.multilinear import MultilinearNetwork, check_tensor_size
 from limitpoint.networks.kinds.single_output import feature_shape
@@ -57,6 +58,13 @@ class MatrixProduct(LayeredNetwork, MultilinearNetwork):
         """The entries of `W₁ ⋯ W_L`, row by row; leading axes are kept."""
         product = reduce(matmul, layers)
         return product.reshape(*product.shape[:-2], -1)
+
+    def layer_gradients(
+        self, layers: Sequence[Float], direction: Float
+    ) -> tuple[Float, ...] | None:
+        """`(W₁ ⋯ W_{l−1})ᵀ g (W_{l+1} ⋯ W_L)ᵀ`, the direction as a matrix."""
+        side = layers[0].shape[-1]
+        return gradients_of_chain(layers, direction.reshape(*direction.shape[:-1], side, side))
 
     def tensor(self, task: Task) -> Float:
         """One wherever the matrices' indices are linked, `(a₀a_L, a₀a₁, a₁a₂, …, a_{L−1}a_L)`."""

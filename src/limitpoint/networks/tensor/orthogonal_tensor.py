@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from limitpoint.errors import InitError, NetworkError
 from limitpoint.foundation.arrays import MOST_LAYERS, Float, as_float_array, as_several
+from limitpoint.networks.kinds.layer_gradients import gradients_of_product
 from limitpoint.networks.kinds.multilinear import (
     MultilinearNetwork,
     check_entries,
@@ -103,6 +104,13 @@ class OrthogonalTensor(MultilinearNetwork):
     def coef(self, layers: Sequence[Any]) -> Any:
         """`Sᵀρ`; leading axes are kept."""
         return self.coef_of_products(reduce(mul, self.diagonal_layers(layers)))
+
+    def layer_gradients(
+        self, layers: Sequence[Float], direction: Float
+    ) -> tuple[Float, ...] | None:
+        """`U_l(Sg ⊙ Π_{k≠l} U_kᵀv_k)`."""
+        found = gradients_of_product(self.diagonal_layers(layers), direction @ self.S.T)
+        return tuple(eta @ matrix.T for eta, matrix in zip(found, self.U, strict=True))
 
     def moduli(self, layers: Sequence[Float]) -> Float:
         """`|S|ᵀ(|U₁|ᵀ|v₁| ⊙ ⋯ ⊙ |U_L|ᵀ|v_L|)`."""

@@ -1,14 +1,20 @@
 """How far layers are from singular vectors of the data tensor (Yun et al. 2021, Theorem 1)."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import jax
 import numpy as np
 
 from limitpoint.errors import DataError, InitError
 from limitpoint.foundation.arrays import MOST_AXES, Float, as_kind, as_real_array, as_several
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.networks.network import Network, as_network
 from limitpoint.tasks import Classification
+
+if TYPE_CHECKING:
+    import jax
+else:
+    jax = lazy_module("jax", "the gradient of a network that does not write it out")
 
 __all__ = ["layer_gradients", "singular_vector_residual"]
 
@@ -75,6 +81,9 @@ def layer_gradients(
     network: Network, layers: Sequence[Float], neg_grad: Float
 ) -> tuple[Float, ...]:
     """The gradient of `⟨β, neg_grad⟩` in every layer: `M(neg_grad)∘(v₁, …, I, …, v_L)`."""
+    found = network.layer_gradients(layers, neg_grad)
+    if found is not None:
+        return found
     with jax.enable_x64(True):
         _, transpose = jax.vjp(lambda *each: network.coef(each), *layers)
         return tuple(np.asarray(gradient) for gradient in transpose(jax.numpy.asarray(neg_grad)))

@@ -10,11 +10,11 @@ from scipy.integrate import cumulative_simpson
 
 import limitpoint as lp
 from limitpoint.dynamics.diffusion import Paths, simulate
+from limitpoint.dynamics.training.sgd_model import SGDModel
 from limitpoint.foundation.arrays import Float
 from limitpoint.papers.experiment import register
 from limitpoint.papers.lyu2023 import setting
 from limitpoint.papers.lyu2023.probes import Alignment, projector
-from limitpoint.papers.lyu2023.sgd_model import SGDModel
 from limitpoint.papers.lyu2023.training import Training
 from limitpoint.papers.measured import Check
 from limitpoint.plot.style import COLOURS, new_figure

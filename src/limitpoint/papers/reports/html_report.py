@@ -1,12 +1,12 @@
 """One self-contained HTML page from the folders of finished experiments."""
 
 import base64
-import os
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from limitpoint.errors import LimitpointError
+from limitpoint.foundation.atomic import writing
 from limitpoint.papers.experiment import experiments
 from limitpoint.papers.reports.folder import read_record
 from limitpoint.theory.atlas import theorems
@@ -47,10 +47,8 @@ def report(out: str | Path = "out", to: str | Path | None = None) -> Path:
         raise LimitpointError(f"{folder}: no finished experiment here; run limitpoint reproduce")
     page = Path(to) if to is not None else folder / "report.html"
     page.parent.mkdir(parents=True, exist_ok=True)
-    # Written under another name first: a page is there whole or not at all.
-    filling = page.with_name(f".{page.name}.unfinished")
-    filling.write_text(_page(folder, found), encoding="utf-8")
-    os.replace(filling, page)
+    with writing(page) as part:
+        part.write_text(_page(folder, found), encoding="utf-8")
     return page
 
 

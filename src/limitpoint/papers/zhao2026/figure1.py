@@ -70,7 +70,7 @@ class Figure1(Experiment):
         trained = train(problem, GD(self.learning_rate), self.epochs, record=every)
         finely = _finely(problem, path, trained.times)
         shown = np.searchsorted(finely.times, trained.times)
-        exact = replace(finely, data=finely.data.isel(time=shown))
+        exact = finely.select(shown)
         runs = (trained, exact)
         along = ("run", "epoch", "feature")
         return xr.Dataset(

@@ -9,19 +9,24 @@ the answer itself, to first order, says what the residuals and rounding leave op
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 
 from limitpoint.foundation.arrays import Float, read_only
 from limitpoint.foundation.display import number, table
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.linalg import EPS
 from limitpoint.foundation.result import Result
 from limitpoint.status import Status
 from limitpoint.theory.certificates.compensated import residuals
 from limitpoint.theory.certificates.constraint import Constraint
 from limitpoint.theory.certificates.contribution_errors import contributions
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "to_xarray")
 
 __all__ = [
     "ERROR_BOUND",
@@ -101,7 +106,7 @@ class Certificate(Result):
         """As plain Python values."""
         return {"ok": self.ok, "tolerance": self.tolerance, "residuals": dict(self.residuals)}
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> "xr.Dataset":
         """As a labelled data set: one residual per condition, and what is allowed of it."""
         allowed = [self.allowed(name) for name in self.residuals]
         return xr.Dataset(

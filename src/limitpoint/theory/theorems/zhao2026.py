@@ -7,6 +7,7 @@ import numpy as np
 from limitpoint.errors import InitError, NoTheoremApplies
 from limitpoint.foundation.arrays import Float
 from limitpoint.foundation.conditions import Condition
+from limitpoint.foundation.labels import carries_names
 from limitpoint.networks import Diagonal
 from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.atlas import Theorem, register
@@ -24,6 +25,7 @@ CITATION = (
 )
 
 
+@carries_names
 def saddles(problem: Problem) -> SaddlePath:
     """The saddles that training visits as the initialisation vanishes, for this problem.
 

@@ -16,17 +16,22 @@ difference is an expm1, and `E/γ` is one exponential. As γ → 0 it is σ/(1 +
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from limitpoint.errors import DataError, InitError, LimitpointError
 from limitpoint.foundation.arrays import Float, as_float_array, as_positive, read_only
 from limitpoint.foundation.display import number, table
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.result import Result
 from limitpoint.theory.two_layer.spectral_potential import Gamma
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "to_xarray")
 
 __all__ = [
     "JumpProcess",
@@ -208,7 +213,7 @@ class JumpProcess(Result):
             "unit": self.unit,
         }
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> "xr.Dataset":
         """As a labelled data set."""
         return xr.Dataset(
             {

@@ -1,11 +1,13 @@
 """The singular values of a two-layer network on whitened data: in closed form, and their jumps."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import xarray as xr
 from numpy.typing import ArrayLike
 
 from limitpoint.errors import InitError, LimitpointError, NoTheoremApplies
 from limitpoint.foundation.arrays import as_float_array
+from limitpoint.foundation.extras import lazy_module
 from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.theorems.varre2023 import is_whitened, log_imbalance_of, orthonormal_start
 from limitpoint.theory.two_layer.orthonormal_rows import orthonormal_rows
@@ -16,10 +18,15 @@ from limitpoint.theory.two_layer.riccati import (
     riccati_singular_values,
 )
 
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "to_xarray")
+
 __all__ = ["exact_spectrum", "spectral_jumps"]
 
 
-def exact_spectrum(problem: Problem, times: ArrayLike) -> xr.Dataset:
+def exact_spectrum(problem: Problem, times: ArrayLike) -> "xr.Dataset":
     """Singular values of β, W₁ and W₂ along the flow, in closed form (varre C.12); exact.
 
     Needs whitened data and a start from orthonormal rows with a zero second layer.

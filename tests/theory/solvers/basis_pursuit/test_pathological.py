@@ -9,6 +9,7 @@ from sklearn.linear_model import lars_path
 from tests.oracles.linear_program import minimal_penalty
 
 from limitpoint import Status
+from limitpoint.errors import DataError
 from limitpoint.theory.solvers.basis_pursuit import certify, saddle_path
 
 SURE = {Status.CONVERGED, Status.DEGENERATE, Status.LEAST_SQUARES}
@@ -135,6 +136,34 @@ def test_extreme_units(size):
         small_X = saddle_path(size * X, X @ k, size, size)
         np.testing.assert_allclose(small_X.coefs * size, plain.coefs, rtol=1e-9, atol=1e-12)
         assert small_X.status is Status.CONVERGED
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-150, 1e150, 1e300])
+def test_extreme_activation_times(size):
+    """They are a unit of time, and nothing else."""
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(4, 9)), rng.normal(size=4)
+    plain, scaled = saddle_path(X, y), saddle_path(X, y, size, size)
+    np.testing.assert_allclose(scaled.coefs, plain.coefs, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(scaled.path_times / size, plain.path_times, rtol=1e-9)
+    np.testing.assert_allclose(scaled.mirrors / size, plain.mirrors, rtol=1e-9, atol=1e-12)
+    assert scaled.status is Status.CONVERGED
+    assert certify(X, y, scaled.coef, scaled.duals[-1], size, size).ok
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "times", "message"),
+    [
+        ([[1e300]], [1e-300], 1.0, "X and y must be nearer in size"),
+        ([[1e-300]], [1e300], 1.0, "X and y must be nearer in size"),
+        ([[1e-300]], [1.0], 1e300, "t_plus and t_minus must be nearer in size to the columns"),
+        ([[1e-60]], [1e-300], 1.0, "X and y must be nearer to 1 in size"),
+    ],
+)
+def test_units_beyond_float64_are_refused(X, y, times, message):
+    """A coefficient of 1e-600 was certified as the zero to which it rounds."""
+    with pytest.raises(DataError, match=message):
+        saddle_path(X, y, times, times)
 
 
 @pytest.mark.parametrize("n", [2, 5, 9])

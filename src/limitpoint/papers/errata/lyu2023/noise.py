@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 import limitpoint as lp
+from limitpoint.dynamics.training.sgd_model import SGDModel
 from limitpoint.foundation.arrays import Float
 from limitpoint.papers.errata.erratum import Demonstration, register
 from limitpoint.papers.errata.lyu2023.point import ROUNDING, Point, error, rank_one_point
-from limitpoint.papers.lyu2023.sgd_model import SGDModel
 
 DEPTH = 3
 DEGREE = 2 * DEPTH - 1

@@ -49,8 +49,9 @@ class WeightedL1(Value):
         return bool((np.isfinite(bounds) & (bounds != 0)).any())
 
     def value(self, k: Float) -> float:
-        """Return R(k), for a k that respects the bounds."""
-        return float(self.t_plus @ np.maximum(k, 0.0) + self.t_minus @ np.maximum(-k, 0.0))
+        """Return R(k), for a k that respects the bounds; infinite beyond the largest float."""
+        with np.errstate(over="ignore"):
+            return float(self.t_plus @ np.maximum(k, 0.0) + self.t_minus @ np.maximum(-k, 0.0))
 
     def thresholds(self) -> tuple[Float, Float]:
         """The values of s at which a zero coefficient starts to fall, and to grow."""

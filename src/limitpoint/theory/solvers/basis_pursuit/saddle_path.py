@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 from rich.console import Group
 from rich.text import Text
@@ -14,12 +13,19 @@ from scipy import sparse
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_number, as_whole_number, read_only
 from limitpoint.foundation.display import table
+from limitpoint.foundation.extras import lazy_module
+from limitpoint.foundation.labels import Labelled
 from limitpoint.foundation.result import Result
 from limitpoint.foundation.values import Value
 from limitpoint.status import Status
 from limitpoint.theory.certificates.certificate import Certificate
 from limitpoint.theory.solvers.basis_pursuit.data_matrix import Design, euclidean_norm
 from limitpoint.theory.solvers.basis_pursuit.penalty import WeightedL1
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_module("xarray", "to_xarray")
 
 # A slope below this fraction of ‖x‖‖r‖ is shown as zero: r is recomputed from k here, so its
 # rounding error is that of y, not of r.
@@ -47,7 +53,7 @@ class Saddle(Value):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SaddlePath(Result):
+class SaddlePath(Labelled, Result):
     """The saddles that training visits as the initialisation vanishes, from 0 to the limit.
 
     Row 0 is the start (k = 0, s = 0, time 0); row p is the p-th saddle, entered at
@@ -77,6 +83,8 @@ class SaddlePath(Result):
     time_unit : float
         What one unit of ``path_times`` stands for: 1, or h(s)/loss_factor for the path of a
         problem.
+    feature_names : tuple of str, or None
+        The names of the features: those of a frame, or those given.
     """
 
     path_times: Float
@@ -110,9 +118,10 @@ class SaddlePath(Result):
         """
         design, _, penalty = self._problem
         xi = np.stack([design.rmatvec(nu) for nu in self.duals])
-        rows, columns = self.sparse_coefs.nonzero()
-        values = self.sparse_coefs.data
-        moves = (values > penalty.lower[columns]) & (values < penalty.upper[columns])
+        entries = self.sparse_coefs.tocoo()  # with those that underflow to zero, unlike nonzero()
+        rows, columns, values = entries.row, entries.col, entries.data
+        inside = (values > penalty.lower[columns]) & (values < penalty.upper[columns])
+        moves = inside & (values != 0)
         thresholds = np.where(values > 0, penalty.t_plus[columns], -penalty.t_minus[columns])
         xi[rows[moves], columns[moves]] = thresholds[moves]
         read_only(xi)
@@ -159,7 +168,7 @@ class SaddlePath(Result):
             raise LimitpointError(f"{rule}; it is {unit}")
         return replace(self, time_unit=unit)
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> "xr.Dataset":
         """As a labelled data set: coefficients and mirror coordinates by saddle and feature."""
         return xr.Dataset(
             {
@@ -170,7 +179,7 @@ class SaddlePath(Result):
                 "path_time": ("saddle", self.path_times),
                 "degenerate": ("saddle", self.degenerate),
             },
-            coords={"saddle": np.arange(self.n_saddles + 1)},
+            coords={"saddle": np.arange(self.n_saddles + 1), **self._coords(len(self.coef))},
             attrs={
                 "objective": self.objective,
                 "certificate": self.certificate.worst,
@@ -183,6 +192,7 @@ class SaddlePath(Result):
         """As plain Python values; coefficients of each saddle as {feature: value}."""
         rows = self.sparse_coefs
         return {
+            **self._names(),
             "status": self.status.name,
             "message": str(self.status),
             "objective": self.objective,
@@ -211,8 +221,8 @@ class SaddlePath(Result):
                 str(p),
                 f"{self.path_times[p]:.6g}",
                 f"{self.losses[p]:.3g}",
-                _listed(self.entered[p - 1]),
-                _listed(self.left[p - 1]),
+                self._listed(self.entered[p - 1]),
+                self._listed(self.left[p - 1]),
                 self._coefs_in_words(p),
             )
             for p in rows
@@ -224,17 +234,25 @@ class SaddlePath(Result):
         return Group(
             table(f"Saddle path: {count} saddles{skipped}{unit}", columns, body),
             Text(f"Objective {self.objective:.9g}. {self.status}"),
-            self.certificate,
+            self._certificate_shown(),
         )
+
+    def _certificate_shown(self) -> Certificate:
+        """Of a path that was stopped, that the data are fitted is not asked of its last saddle."""
+        if self.status not in (Status.STOPPED, Status.CROSS_VALIDATED, Status.SADDLE_LIMIT):
+            return self.certificate
+        asked = {k: v for k, v in self.certificate.residuals.items() if k != "feasibility"}
+        return replace(self.certificate, residuals=asked)
 
     def _coefs_in_words(self, number: int) -> str:
         row = self.sparse_coefs[[number], :]
         largest = np.argsort(-np.abs(row.data), kind="stable")[:COEFS_SHOWN]
-        shown = [f"β[{row.indices[i]}] = {row.data[i]:.4g}" for i in np.sort(largest)]
+        shown = [
+            f"{self.coef_label((row.indices[i],))} = {row.data[i]:.4g}" for i in np.sort(largest)
+        ]
         return ", ".join([*shown, "…"] if row.nnz > COEFS_SHOWN else shown)
 
-
-def _listed(indices: tuple[int, ...]) -> str:
-    """At most three indices: ties of more are rare and long."""
-    shown = ", ".join(str(i) for i in indices[:3])
-    return f"{shown}, …" if len(indices) > 3 else shown
+    def _listed(self, indices: tuple[int, ...]) -> str:
+        """At most three features: ties of more are rare and long."""
+        shown = ", ".join(self._place((i,)) for i in indices[:3])
+        return f"{shown}, …" if len(indices) > 3 else shown

@@ -13,11 +13,11 @@ from limitpoint.theory.solvers.basis_pursuit.walk import SaddleWalk
 class SaddleRecord:
     """Grows by one row per saddle; row 0 is the start.
 
-    ``units`` are those of the walk: coefficients are multiplied by them and times divided.
+    ``units`` are those of the walk; what is noted is in the units of the caller.
     """
 
     def __init__(self, walk: SaddleWalk, units: Units) -> None:
-        self._unit, self._columns = units.target, units.columns
+        self._unit, self._columns, self._time = units.target, units.columns, units.time
         self._n_features = len(walk.k)
         self._supports: list[NDArray[np.intp]] = []
         self._values: list[Float] = []
@@ -39,17 +39,17 @@ class SaddleRecord:
         support = walk.support()
         self._supports.append(support)
         self._values.append(walk.k[support] * self._unit * self._columns[support])
-        self.times.append(walk.time / self._unit)
+        self.times.append(walk.time / self._unit * self._time)
         norm = walk.residual_norm * self._unit
         self.losses.append(0.5 * norm * norm)  # infinite, not an error, for ‖r‖ above 1e154
-        self.duals.append(walk.nu.copy())
+        self.duals.append(walk.nu * self._time)
         self.degenerate.append(walk.degenerate)
         self.entered.append(walk.entered)
         self.left.append(walk.left)
 
     def refine_dual(self, dual: Float) -> None:
         """Replace the last dual by a more accurate one."""
-        self.duals[-1] = dual
+        self.duals[-1] = dual * self._time
 
     def last(self) -> Saddle:
         """The latest saddle, for a stop function."""

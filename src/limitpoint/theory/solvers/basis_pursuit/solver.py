@@ -1,6 +1,6 @@
 """The saddle path of a regression problem: Algorithm 1, from k = 0 to the limit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from limitpoint.errors import DataError
 from limitpoint.foundation.arrays import MOST_AXES, Float, as_float_array, as_whole_number, shown
+from limitpoint.foundation.frames import as_names
 from limitpoint.foundation.linalg import Equilibrated, has_distinct_rows
 from limitpoint.foundation.progress import job
 from limitpoint.status import Status
@@ -44,6 +45,7 @@ def saddle_path(
     upper: ArrayLike = np.inf,
     max_saddles: int | None = None,
     stop: Callable[[Saddle], bool] | None = None,
+    feature_names: Sequence[str] | None = None,
 ) -> SaddlePath:
     r"""Follow the saddles from k = 0 to ``argmin Σ t⁺k⁺ + t⁻k⁻  s.t.  Xk = y``.
 
@@ -68,6 +70,8 @@ def saddle_path(
         Bound on the number of saddles; by default ``max(10 000, 50·min(m, n))``.
     stop : callable, optional
         Called with every new `Saddle`; return True to end the path there.
+    feature_names : list of str, optional
+        The names of the features; by default those of the columns of X, where X is a frame.
 
     Returns
     -------
@@ -114,8 +118,10 @@ def saddle_path(
     bound = _checked_bound(max_saddles, m, n)
     if stop is not None and not callable(stop):
         raise DataError(f"stop must be a function of a Saddle, or None; it is {shown(stop)}")
+    names = as_names(feature_names, X, n, "feature_names", "feature", DataError)
     path = _path(design, target, penalty, bound, stop)
-    return _fit_exactly(path, (design, target, penalty), bound, stop)
+    found = _fit_exactly(path, (design, target, penalty), bound, stop)
+    return found if names is None else replace(found, feature_names=names)
 
 
 def _fit_exactly(
@@ -156,7 +162,7 @@ def _path(
     bound: int,
     stop: Callable[[Saddle], bool] | None,
 ) -> SaddlePath:
-    units = even_units(design, target)
+    units = even_units(design, target, penalty)
     even = (units.design(design), target / units.target, units.penalty(penalty))
     walk = SaddleWalk(*even)
     record = SaddleRecord(walk, units)

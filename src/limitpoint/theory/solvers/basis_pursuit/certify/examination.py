@@ -95,10 +95,12 @@ def certify(
     design = X if isinstance(X, Design) else as_design(X)
     penalty = weighted_l1(design.shape[1], t_plus, t_minus, lower, upper)
     target = np.asarray(y, dtype=np.float64)
-    units = even_units(design, target)
+    units = even_units(design, target, penalty)
     scaled = coef / units.columns / units.target
     even, weights = units.design(design), units.penalty(penalty)
-    return examine(even, target / units.target, scaled, sample_dual, weights).certificate
+    return examine(
+        even, target / units.target, scaled, sample_dual / units.time, weights
+    ).certificate
 
 
 def examine(design: Design, y: Float, k: Float, nu: Float, penalty: WeightedL1) -> Examination:
