@@ -153,6 +153,9 @@ def test_options_make_the_same_problem_as_the_file(limitpoint):
             *("--loss-factor", "2", "--json"),
         )[1]
     )
+    # The table has a line of names, the file's own numbers have none.
+    assert by_options.pop("feature_names") == ["a", "b", "c", "d"]
+    assert by_file.pop("feature_names") is None
     assert by_options == by_file
 
 

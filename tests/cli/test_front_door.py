@@ -202,13 +202,22 @@ def test_messages_in_words_of_the_command_line():
         assert typed(message, options) == wanted
 
 
-def test_entries_of_a_problem_file_keep_their_names(run):
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("loss_factor = -1.0", "problem.toml: loss_factor must be"),
+        ("loss_factor = 1e-400", "problem.toml: 1e-400 is below the smallest float64; as a scale "),
+    ],
+)
+def test_entries_of_a_problem_file_keep_their_names(run, entry, message):
     Path("problem.toml").write_text(
-        '[task]\nX = "X.csv"\ny = "y.csv"\nloss_factor = -1.0\n'
+        f'[task]\nX = "X.csv"\ny = "y.csv"\n{entry}\n'
         '[network]\nkind = "Diagonal"\n[init]\nkind = "random"\n',
         encoding="utf-8",
     )
-    assert "loss_factor must be" in run("predict", "problem.toml")[2]
+    status, _, err = run("predict", "problem.toml")
+    assert status == 2
+    assert message in err
 
 
 # ---------------------------------------------------------------- how it went

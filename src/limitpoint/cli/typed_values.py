@@ -1,12 +1,11 @@
 """Numbers as they are typed: those that no float holds are refused instead of rounded."""
 
-import math
-from decimal import Decimal
 from typing import Any
 
 import typer
 
 from limitpoint.errors import LimitpointError
+from limitpoint.foundation.numerals import float_of
 
 __all__ = ["numbers", "real_number", "scale_number"]
 
@@ -24,7 +23,7 @@ def scale_number(text: Any) -> float:
 def numbers(text: str, option: str, kind: type = float) -> list[Any]:
     """Numbers separated by commas."""
     try:
-        return [_as_float(part) if kind is float else kind(part) for part in text.split(",")]
+        return [float_of(part) if kind is float else kind(part) for part in text.split(",")]
     except LimitpointError as error:
         raise LimitpointError(f"{option}: {error}") from None
     except ValueError:
@@ -35,21 +34,8 @@ def numbers(text: str, option: str, kind: type = float) -> list[Any]:
 
 def _option(text: Any, instead: str) -> float:
     try:
-        return _as_float(text, instead)
+        return float_of(text, instead)
     except LimitpointError as error:
         raise typer.BadParameter(str(error)) from None
     except ValueError:
         raise typer.BadParameter(f"{text!r} is not a number") from None
-
-
-def _as_float(text: Any, instead: str = "") -> float:
-    """The float; `LimitpointError` where it is 0 or infinite and the number is not."""
-    value = float(text)
-    if value != 0 and not math.isinf(value):
-        return value
-    exact = Decimal(str(text).strip().replace("_", ""))
-    if exact.is_infinite() or exact.is_zero():
-        return value
-    where = "below the smallest" if value == 0 else "beyond the largest"
-    log = float(abs(exact).ln())
-    raise LimitpointError(f"{text} is {where} float64{instead.format(log=log)}")

@@ -46,7 +46,7 @@ def typed(message: str, options: Mapping[str, str]) -> str:
     message = MAKER.sub(lambda found: options.get(found[1], RANDOM), message)
     for name, option in options.items():
         if "_" in name:
-            message = re.sub(rf"(?<![\w.\-]){name}(?![\w(=])", option, message)
+            message = re.sub(rf"(?<![\w.\-]){name}(?![\w(=]| = )", option, message)
         else:
             message = re.sub(rf"(?<![\w.\-]){name}{VERBS}", option, message)
             message = re.sub(rf"(?<=has no ){name}\b|(?<=needs ){name}\b", option, message)

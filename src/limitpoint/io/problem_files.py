@@ -10,6 +10,7 @@ import tomli_w
 from limitpoint.errors import LimitpointError, ProblemFileError
 from limitpoint.foundation.arrays import as_path, as_truth, one_line, shown
 from limitpoint.foundation.atomic import writing_together
+from limitpoint.foundation.numerals import float_of
 from limitpoint.foundation.reading import decoded, read_bytes
 from limitpoint.io.init_tables import read_init
 from limitpoint.io.network_tables import network_entries, network_table, read_network
@@ -57,11 +58,13 @@ def load_problem(path: str | Path) -> Problem:
     """
     path = as_path(path, "path", ProblemFileError)
     try:
-        content = tomllib.loads(decoded(read_bytes(path)))
+        content = tomllib.loads(decoded(read_bytes(path)), parse_float=_number)
     except OSError as error:
         raise ProblemFileError(f"{path}: cannot be read ({error.strerror or error})") from None
     except RecursionError:
         raise ProblemFileError(f"{path}: is not a TOML file (it is nested too deeply)") from None
+    except LimitpointError as error:
+        raise ProblemFileError(f"{path}: {error}") from None
     except ValueError as error:
         raise ProblemFileError(f"{path}: is not a TOML file ({one_line(error)})") from None
     try:
@@ -124,6 +127,11 @@ def _as_problem_file(path: Any) -> Path:
             f"path must be a name that ends in .toml, without .npz: in it; it is {shown(str(path))}"
         )
     return found
+
+
+def _number(text: str) -> float:
+    """A number of a problem file; a scale that no float holds has a logarithm."""
+    return float_of(text, "; as a scale give its logarithm, log_scale = {log:.8g}")
 
 
 def _problem(content: dict[str, Any], folder: Path) -> Problem:

@@ -60,3 +60,13 @@ def test_times_and_ends_are_kept_across_the_change():
     np.testing.assert_array_equal(found.times, times)
     np.testing.assert_allclose(found.states[:, 0], -np.expm1(-times), atol=100 * RTOL)
     assert relax(t_end=2.0).times[-1] == pytest.approx(2.0, rel=1e-12)
+
+
+def test_at_the_end_no_step_can_be_taken():
+    motion = importlib.import_module("limitpoint.dynamics.integrate.time_change").InTime(
+        lambda state: -state, lambda state: -np.eye(1), np.ones(1), 1e-5, RTOL, RTOL
+    )
+    while not motion.finished:
+        assert motion.advance()
+    assert not motion.advance()
+    assert motion.time == 1e-5
