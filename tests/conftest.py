@@ -1,4 +1,4 @@
-"""Settings that must be in place before SciPy is imported."""
+"""Settings that must be in place before SciPy is imported, and the width of what is printed."""
 
 import os
 
@@ -6,6 +6,8 @@ import pytest
 
 # Without it scikit-learn skips its check of array API input on our estimators.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+# As in a pipe, whatever terminal the tests run in.
+os.environ["COLUMNS"] = "100"
 
 
 @pytest.fixture

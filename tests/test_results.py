@@ -15,7 +15,7 @@ import xarray as xr
 import limitpoint as lp
 
 NETWORK = lp.Diagonal(depth=2)
-LONGEST_LINE = 110
+LONGEST_LINE = 100
 
 
 @pytest.fixture(scope="module")
@@ -94,21 +94,11 @@ def test_a_copy_as_a_dict_is_independent_and_valid_json(results, name):
 
 @pytest.mark.parametrize("name", PRINTED)
 def test_prints_as_lines_of_bounded_width(results, name):
-    text = repr(results[name])
+    text = str(results[name])
     assert text
     assert max(len(line) for line in text.splitlines()) <= LONGEST_LINE
     assert all(line == line.rstrip() for line in text.splitlines())
     assert "\x1b" not in text
-
-
-@pytest.mark.parametrize("name", PRINTED)
-def test_notebook_rendering_is_the_text_escaped(results, name):
-    rendered = results[name]._repr_html_()
-    assert rendered.startswith("<pre>")
-    assert rendered.endswith("</pre>")
-    inner = rendered.removeprefix("<pre>").removesuffix("</pre>")
-    assert "<" not in inner
-    assert ">" not in inner
 
 
 # ---------------------------------------------------------------- Limit
@@ -116,7 +106,7 @@ def test_notebook_rendering_is_the_text_escaped(results, name):
 
 def test_limit_prints_what_was_proved(results):
     limit = results["limit"]
-    text = repr(limit)
+    text = str(limit)
     assert limit.theorem.id in text
     assert str(limit.status) in text
     assert "Certificate" in text
@@ -126,14 +116,14 @@ def test_limit_prints_what_was_proved(results):
 def test_limit_prints_at_most_twelve_coefficients():
     task = lp.Regression(np.random.default_rng(0).standard_normal((3, 50)), [1.0, 2.0, 3.0])
     limit = lp.predict(lp.Problem(NETWORK, lp.Init.zero_last(NETWORK, task, 0.1), task))
-    assert "the 12 largest of 50 coefficients" in " ".join(repr(limit).split())
+    assert "the 12 largest of 50 coefficients" in " ".join(str(limit).split())
 
 
 def test_limit_prints_a_frozen_coefficient_as_zero():
     task = lp.Regression([[1.0, 1.0]], [1.0])
     limit = lp.predict(lp.Problem(NETWORK, lp.Init([[0.0, 1.0], [0.0, 0.0]], 0.1), task))
     assert limit.coef[0] == 0.0
-    assert "inf" not in repr(limit)
+    assert "inf" not in str(limit)
 
 
 def test_limit_as_a_dataset(results):
@@ -182,7 +172,7 @@ def test_certificate_with_a_residual_that_is_no_number_fails():
     certificate = lp.results.Certificate({"a": 0.0, "b": math.nan})
     assert not certificate.ok
     assert certificate.worst == math.inf
-    assert "NO" in repr(certificate)
+    assert "NO" in str(certificate)
 
 
 def test_certificate_prints_and_converts():
@@ -193,7 +183,7 @@ def test_certificate_prints_and_converts():
         "tolerance": 1e-9,
         "residuals": {"feasibility": 1e-12, "stationarity": 1e-3},
     }
-    lines = repr(certificate).splitlines()
+    lines = str(certificate).splitlines()
     assert next(line for line in lines if "feasibility" in line).endswith("ok")
     assert next(line for line in lines if "stationarity" in line).endswith("NO")
 
@@ -255,9 +245,9 @@ def test_trajectory_as_a_dict(results):
 
 
 def test_trajectory_prints_times_or_steps_and_its_status(results):
-    assert "time" in repr(results["flow"])
-    assert "step" in repr(results["training"])
-    assert str(results["training"].status) in repr(results["training"])
+    assert "time" in str(results["flow"])
+    assert "step" in str(results["training"])
+    assert str(results["training"].status) in str(results["training"])
 
 
 def test_trajectory_keeps_what_float64_cannot_hold(problem):
@@ -275,7 +265,7 @@ def test_trajectory_keeps_what_float64_cannot_hold(problem):
 
 def test_verdict_passes_and_names_every_check(verdict):
     assert verdict.passed
-    text = repr(verdict)
+    text = str(verdict)
     assert "PASSED" in text
     for check in verdict.checks:
         assert check.name in text
@@ -311,8 +301,8 @@ def test_a_verdict_that_failed_says_so(verdict):
         verdict, checks=(lp.results.Check("doubtful", 2.0, 1.0, "a reason"),)
     )
     assert not broken.passed
-    assert "FAILED" in repr(broken)
-    assert "FAIL" in repr(broken)
+    assert "FAILED" in str(broken)
+    assert "FAIL" in str(broken)
 
 
 def test_a_verdict_prints_its_notes(problem):
@@ -322,20 +312,19 @@ def test_a_verdict_prints_its_notes(problem):
     assert verdict.limit.theorem.id == "limitpoint.sign_constrained"
     assert len(verdict.notes) == 2
     assert "labarriere2024.theorem2 does not apply" in verdict.notes[0]
-    assert "does not apply" in repr(verdict)
+    assert "does not apply" in str(verdict)
 
 
-def test_explanation_lists_every_theorem(results):
-    explanation = results["explanation"]
-    text = repr(explanation)
+def test_the_full_explanation_lists_every_theorem(results):
+    text = str(results["explanation"].full())
     for theorem in lp.atlas.theorems():
         assert theorem.id in text
     assert "FAILS" in text
     assert "…" not in text
-    # Words are not broken: the network is named once in the title and once for each theorem that
+    # Words are not broken: the network is named in the title and for each theorem that
     # is about this kind of task.
     about = [theorem for theorem in lp.atlas.theorems() if theorem.task is lp.Regression]
-    assert text.count("Diagonal(depth=2)") == 1 + len(about)
+    assert text.count("Diagonal(depth=2)") >= 1 + len(about)
 
 
 def test_explanation_as_a_dict(results):
@@ -370,7 +359,7 @@ def path(problem):
 
 
 def test_saddle_path_prints_its_steps_objective_status_and_certificate(path):
-    text = repr(path)
+    text = str(path)
     # The example has a loss factor of 2, which halves log(1/s).
     assert f"Saddle path: 3 saddles, times in units of {np.log(1e3) / 2:.6g}" in text
     assert str(path.status) in " ".join(text.split())
@@ -381,16 +370,16 @@ def test_saddle_path_prints_its_steps_objective_status_and_certificate(path):
     assert max(len(line) for line in text.splitlines()) <= LONGEST_LINE
     assert all(line == line.rstrip() for line in text.splitlines())
     assert "\x1b" not in text
-    assert path._repr_html_().startswith("<pre>Saddle path")
+    assert "<table>" in path._repr_html_()
 
 
 @pytest.mark.parametrize("unit", [1.0, math.inf])
 def test_saddle_path_prints_no_unit_that_says_nothing(path, unit):
-    assert repr(path.in_units_of(unit)).splitlines()[0] == "Saddle path: 3 saddles"
+    assert str(path.in_units_of(unit)).splitlines()[0] == "Saddle path: 3 saddles"
 
 
 def test_saddle_path_without_saddles_prints():
-    text = repr(lp.saddle_path([[1.0, 2.0]], [0.0]))
+    text = str(lp.saddle_path([[1.0, 2.0]], [0.0]))
     assert text.startswith("Saddle path: 0 saddles")
     assert "Converged" in text
 
@@ -398,10 +387,10 @@ def test_saddle_path_without_saddles_prints():
 def test_a_long_saddle_path_prints_its_beginning_and_its_end():
     rng = np.random.default_rng(0)
     long = lp.saddle_path(rng.standard_normal((40, 200)), rng.standard_normal(40))
-    text = repr(long)
+    text = str(long)
     count = long.n_saddles
     assert count > 30
-    assert f"{count} saddles ({count - 30} not shown)" in text
+    assert f"30 of {count} saddles and 4 of " in text
     first = [line.split()[0] for line in text.splitlines() if line.strip()]
     for number in (1, 28, count - 1, count):
         assert str(number) in first
@@ -469,7 +458,7 @@ def test_a_saddle_path_survives_pickling(path):
         np.testing.assert_array_equal(getattr(again, name), getattr(path, name))
     assert (again.status, again.entered, again.left) == (path.status, path.entered, path.left)
     assert again.time_unit == path.time_unit
-    assert repr(again) == repr(path)
+    assert str(again) == str(path)
     np.testing.assert_array_equal(again.waiting_times(1), path.waiting_times(1))
 
 

@@ -79,4 +79,18 @@ class ResultFileError(LimitpointError):
 
 
 class NoTheoremApplies(LimitpointError):
-    """No theorem in the atlas has all its conditions fulfilled; the message is the table."""
+    """No theorem in the atlas has all its conditions fulfilled.
+
+    Attributes
+    ----------
+    explanation
+        Every theorem with its conditions, as `limitpoint.explain` returns it; None where a single
+        theorem was asked for.
+    """
+
+    def __init__(self, message: str, explanation: Any = None) -> None:
+        super().__init__(message)
+        self.explanation = explanation
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NoTheoremApplies, (str(self), self.explanation)

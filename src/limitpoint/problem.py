@@ -58,15 +58,9 @@ class Problem(Value):
             )
         return self.task
 
-    def __repr__(self) -> str:
-        init = self.init
-        # A scale that float64 cannot hold is shown by its logarithm.
-        held = init.scale not in (0.0, float("inf")) or not init.is_finite
-        scale = f"scale={init.scale:g}" if held else f"log_scale={init.log_scale:g}"
-        return (
-            f"Problem({self.network}, {scale}, "
-            f"{self.task.n_samples} samples × {self.task.n_features} features)"
-        )
+    def _facts(self) -> tuple[str, ...]:
+        data = f"{self.task.n_samples} samples × {self.task.n_features} features"
+        return str(self.network), self.init.scale_in_words, data
 
 
 def as_problem(value: Any) -> Problem:

@@ -78,6 +78,11 @@ class Status(Enum):
     )
 
     @property
+    def words(self) -> str:
+        """Its name within a sentence."""
+        return self.name.lower().replace("_", " ")
+
+    @property
     def ok(self) -> bool:
         """Whether the limit, exactly or by least squares, the margin or the end was reached."""
         return self in (

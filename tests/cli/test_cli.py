@@ -217,13 +217,24 @@ def test_verify_passes_with_training(limitpoint):
     assert "training: distance" in " ".join(out.split())
 
 
-def test_explain_names_every_theorem_and_every_failure(limitpoint):
-    status, out, _ = limitpoint("explain", "problem.toml")
+def test_explain_names_every_theorem_and_every_failure_when_asked_to(limitpoint):
+    status, out, _ = limitpoint("explain", "problem.toml", "--all")
     assert status == 0
     for theorem in lp.atlas.theorems():
         assert theorem.id in out
     assert "FAILS" in out
     assert "last layer zero" in out
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "200"])
+def test_explain_is_short_and_begins_with_what_is_used(limitpoint, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    status, out, _ = limitpoint("explain", "problem.toml")
+    assert status == 0
+    assert out.startswith("labarriere2024.theorem1 is used")
+    assert "--all shows them" in " ".join(out.split())
+    assert len(out.splitlines()) < 45
+    assert max(map(len, out.splitlines())) <= int(columns)
 
 
 def test_explain_covers_scale_zero(limitpoint):
@@ -489,8 +500,10 @@ def test_no_theorem_applies(limitpoint):
     status, out, err = limitpoint("predict", *options("--scale", "inf"))
     assert status == 2
     assert out == ""
-    assert err.startswith("error: no theorem predicts the limit of this problem")
-    assert "FAILS  coefficients start at zero" in err
+    assert err.startswith("error: no theorem predicts the limit of Problem(Diagonal")
+    assert "- coefficients start at zero (margin" in err
+    assert len(err.splitlines()) <= 8
+    assert max(map(len, err.splitlines())) <= 80
     assert "Traceback" not in err
 
 
@@ -574,7 +587,7 @@ def test_the_installed_command_refuses_bad_input_in_one_line(folder):
 @pytest.mark.slow
 def test_piped_output_is_readable(folder):
     """Without a terminal there is room: no cell is cut off, no column is a few letters wide."""
-    done = installed(folder, "explain", "problem.toml")
+    done = installed(folder, "explain", "problem.toml", "--all")
     assert done.returncode == 0
     assert "…" not in done.stdout
     assert "\x1b" not in done.stdout
@@ -819,7 +832,7 @@ def test_scales_refuse_bad_input(limitpoint, more, words):
 def test_scales_without_a_limit_at_infinity(limitpoint):
     status, out, err = limitpoint("scales", *options("--points", "3", "--infinity"))
     assert (status, out) == (2, "")
-    assert "FAILS  coefficients start at zero" in err
+    assert "- coefficients start at zero (margin" in err
 
 
 def test_activation_times_are_printed_with_their_unit(limitpoint):

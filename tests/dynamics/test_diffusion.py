@@ -80,8 +80,8 @@ def test_the_result(paths):
     np.testing.assert_array_equal(paths.mean, paths.states.mean(axis=0))
     assert dict(paths.to_xarray().sizes) == {"path": PATHS, "time": 5, "feature": 2}
     assert set(paths.to_dict()) == {"times", "states"}
-    assert f"{PATHS} paths of 2 numbers" in repr(paths)
-    assert "<pre>" in paths._repr_html_()
+    assert f"{PATHS} paths of 2 numbers" in str(paths)
+    assert "<table>" in paths._repr_html_()
     with pytest.raises(ValueError, match="read-only"):
         paths.states[0] = 0.0
 

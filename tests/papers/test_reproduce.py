@@ -46,21 +46,21 @@ def test_a_failing_check_fails_all(tmp_path):
     found = reproduce([Toy(), Toy(number=1, value=1.01)], tmp_path)
     assert [one.passed for one in found.outcomes] == [True, False]
     assert not found.passed
-    assert "FAIL" in repr(found)
+    assert "FAIL" in str(found)
 
 
 def test_a_number_that_is_none_fails(tmp_path):
     found = reproduce([Toy(value=float("nan"))], tmp_path)
     assert not found.passed
     assert found.outcomes[0].record["checks"][0]["measured"] is None
-    assert "FAIL" in repr(found)
+    assert "FAIL" in str(found)
 
 
 def test_an_error_is_told_and_stops_nothing(tmp_path):
     found = reproduce([Toy(breaks=True), Toy(number=1)], tmp_path)
     assert [one.passed for one in found.outcomes] == [False, True]
     assert "ArithmeticError at toys.py:" in found.outcomes[0].error
-    assert "out of numbers" in repr(found)
+    assert "out of numbers" in str(found)
     assert [folder.name for folder in tmp_path.iterdir()] == ["toy2026-figure1"]
 
 

@@ -502,5 +502,5 @@ class TestLimitValue:
         plain = self.limit.to_dict()
         assert plain["coef"] == self.limit.coef.tolist()
         assert plain["certificate"]["ok"] is True
-        assert "labarriere2024.theorem1" in repr(self.limit)
-        assert self.limit._repr_html_().startswith("<pre>")
+        assert "labarriere2024.theorem1" in str(self.limit)
+        assert "<table>" in self.limit._repr_html_()

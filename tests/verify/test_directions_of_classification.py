@@ -149,7 +149,7 @@ def test_spread_of_three_layers(name, seed):
     found = lp.analysis.stationarity(problem, direction, active=1e-5)
     assert found.residuals["spread"] < 1e-4
     assert found.residuals["margins"] < 1e-4
-    with pytest.raises(lp.errors.NoTheoremApplies, match="a set"):
+    with pytest.raises(lp.errors.NoTheoremApplies, match="fixes a set"):
         lp.predict(problem)
     wrong = direction + 0.1 * np.abs(direction).max() * np.eye(5)[0]
     assert not lp.analysis.stationarity(problem, wrong, active=1e-5).ok

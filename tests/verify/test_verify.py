@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 from tests.networks.unmapped import Unmapped
+from tests.refusals import no_theorem
 from tests.theory.problems import (
     LOG_SCALES,
     diagonal_problem,
@@ -174,8 +175,8 @@ class TestFails:
         assert verdict.outcome is lp.results.Outcome.INCONCLUSIVE
         assert not verdict.passed
         assert failing(verdict) == ["training: relative residual"]
-        assert "open" in repr(verdict)
-        assert "reached end" in repr(verdict)
+        assert "open" in str(verdict)
+        assert any("reached end" in check.reason for check in verdict.checks)
 
     def test_training_whose_invariants_are_lost_to_rounding(self):
         """Once active, layers of 1e-30 agree to all 53 bits and `a² − b² = 1e-60` is forgotten.
@@ -232,7 +233,7 @@ class TestErrors:
     def test_without_a_theorem(self):
         X, y = gaussian_data(3, 6)
         problem = lp.Problem(Unmapped(), lp.Init(random_layers(6, 4)), lp.Regression(X, y))
-        with pytest.raises(lp.errors.NoTheoremApplies, match="no theorem predicts"):
+        with no_theorem():
             lp.verify(problem)
 
     @pytest.mark.parametrize("scale", [0.0, np.inf])
@@ -260,14 +261,14 @@ class TestVerdictValue:
         assert json.loads(json.dumps(plain)) == plain
 
     def test_text_says_what_why_and_how(self):
-        text = repr(self.verdict)
+        text = str(self.verdict)
         assert "PASSED" in text
         for check in self.verdict.checks:
             assert check.name in text
             assert check.reason.split()[0] in text
 
     def test_html_is_the_text(self):
-        assert self.verdict._repr_html_().startswith("<pre>")
+        assert "<table>" in self.verdict._repr_html_()
         assert "PASSED" in self.verdict._repr_html_()
 
     def test_every_check_has_a_tolerance_and_a_reason(self):

@@ -50,8 +50,8 @@ class TestInconclusive:
         assert verdict.outcome is lp.results.Outcome.INCONCLUSIVE
         assert not verdict.passed
         assert "still turning" in verdict.missing[0]
-        assert "INCONCLUSIVE" in repr(verdict)
-        assert "still turning" in repr(verdict)
+        assert "INCONCLUSIVE" in str(verdict)
+        assert "still turning" in str(verdict)
 
     def test_parameters_that_no_scale_holds(self, monkeypatch):
         """With too few steps at every scale nothing independent is left."""

@@ -8,7 +8,7 @@ import typer
 
 from limitpoint.cli.application import command
 from limitpoint.cli.names import EXPERIMENTS, completing, did_you_mean
-from limitpoint.cli.output import FAILED, Json, Overwrite, check_free, naming, print_table, show
+from limitpoint.cli.output import FAILED, Json, Overwrite, check_free, naming, show
 from limitpoint.errors import LimitpointError
 
 if TYPE_CHECKING:
@@ -119,8 +119,7 @@ def errata_command(markdown: Markdown = False, json_: Json = False) -> None:
 @command("atlas")
 def atlas_command(markdown: Markdown = False, json_: Json = False) -> None:
     """List every theorem: its source and its statement."""
-    from rich.text import Text
-
+    from limitpoint.foundation.display import Page
     from limitpoint.theory.atlas import theorems
 
     if markdown:
@@ -134,4 +133,4 @@ def atlas_command(markdown: Markdown = False, json_: Json = False) -> None:
         return
     for theorem in theorems():
         heading = f"{theorem.id} (concludes a {theorem.concludes})"
-        print_table(Text(heading), Text(theorem.statement), Text(theorem.citation), "", sep="\n")
+        typer.echo(f"{Page(heading, theorem.statement, theorem.citation)}\n")

@@ -31,7 +31,6 @@ __all__ = [
     "judge",
     "naming",
     "not_reached",
-    "print_table",
     "save",
     "show",
 ]
@@ -80,21 +79,7 @@ def show(result: Any, as_json: bool) -> None:
     if as_json:
         typer.echo(_json(result.to_dict()))
     else:
-        print_table(result)
-
-
-def print_table(*parts: Any, **settings: Any) -> None:
-    """Print what has a table, and text as it is."""
-    from rich.console import Console
-
-    console = Console()
-    # Its own answer to a reader who has left is another exit status.
-    console.on_broken_pipe = _raise_again  # type: ignore[method-assign]
-    console.print(*parts, **settings)
-
-
-def _raise_again() -> None:
-    raise BrokenPipeError
+        typer.echo(str(result))
 
 
 def _json(content: Any) -> str:

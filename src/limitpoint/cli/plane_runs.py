@@ -4,18 +4,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
-from rich.console import Group
 
 from limitpoint import examples
 from limitpoint.cli.problem_reading import check_margin
 from limitpoint.dynamics import Trajectory, flow
 from limitpoint.errors import LimitpointError, NoTheoremApplies
 from limitpoint.foundation.arrays import Float, as_whole_number
-from limitpoint.foundation.display import number, table
+from limitpoint.foundation.display import Displayed, Page, number, table
 from limitpoint.init import Init
 from limitpoint.networks import Convolutional, Diagonal, FullyConnected, Network
-from limitpoint.papers.plane_figure import plot_plane
 from limitpoint.problem import Problem
 from limitpoint.tasks import Classification, Task
 from limitpoint.theory import Limit, predict
@@ -40,15 +37,17 @@ class PlaneRun:
 
 
 @dataclass(frozen=True, eq=False)
-class Plane:
+class Plane(Displayed):
     """Several networks from the same starts."""
 
     task: Task
     scale: float
     runs: tuple[PlaneRun, ...]
 
-    def figure(self) -> Figure:
+    def figure(self) -> Any:
         """The plane picture."""
+        from limitpoint.papers.plane_figure import plot_plane
+
         limits: dict[str, list[Limit]] = {name: [] for name in NETWORKS}
         for one in self.runs:
             if one.limit is not None:
@@ -84,7 +83,7 @@ class Plane:
             return end, None if one.limit is None else one.limit.direction
         return one.run.coef, None if one.limit is None else one.limit.coef
 
-    def __rich__(self) -> Any:
+    def _page(self) -> Page:
         rows = []
         for one in self.runs:
             end, wanted = self._compared(one)
@@ -105,7 +104,7 @@ class Plane:
             for name in NETWORKS
             if any(one.limit is None for one in self.runs if one.network == name)
         ]
-        return Group(
+        return Page(
             table(f"Two-layer networks from scale {self.scale:g}", columns, rows),
             *([f"Predicted by {', '.join(ids)}."] if ids else []),
             *([f"No theorem predicts the end of: {', '.join(missing)}."] if missing else []),

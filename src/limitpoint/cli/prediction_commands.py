@@ -6,7 +6,7 @@ import typer
 
 import limitpoint as lp
 from limitpoint.cli.application import command
-from limitpoint.cli.output import Json, Plot, judge, not_reached, print_table, save, show
+from limitpoint.cli.output import Json, Plot, judge, not_reached, save, show
 from limitpoint.cli.problem_reading import on_a_problem
 from limitpoint.errors import LimitpointError
 
@@ -18,6 +18,7 @@ __all__: list[str] = []
 Lowest = Annotated[float, typer.Option("--from", help="The smallest scale.")]
 Highest = Annotated[float, typer.Option("--to", help="The largest scale.")]
 Points = Annotated[int, typer.Option(help="Number of scales, evenly spaced in logarithms.")]
+AllTheorems = Annotated[bool, typer.Option("--all", help="Every theorem, with all its conditions.")]
 Zero = Annotated[bool, typer.Option("--zero", help="Also the limit of vanishing initialisation.")]
 Infinity = Annotated[bool, typer.Option("--infinity", help="Also the lazy limit, scale infinity.")]
 
@@ -92,11 +93,15 @@ def activation_command(problem: "Problem", json_: Json = False) -> None:
     show(activation_times(problem.network, problem.init, feature_names=names), json_)
     if not json_:
         degree = problem.network.degree
-        print_table("The unit is", "log(1/s)." if degree == 2 else f"s^{2 - degree}.")
+        typer.echo("The unit is " + ("log(1/s)." if degree == 2 else f"s^{2 - degree}."))
 
 
 @command("explain")
 @on_a_problem()
-def explain_command(problem: "Problem", json_: Json = False) -> None:
-    """Show which theorems apply, and what fails of the others."""
-    show(lp.explain(problem), json_)
+def explain_command(problem: "Problem", all_: AllTheorems = False, json_: Json = False) -> None:
+    """Show which theorem is used, and why the nearest others are not.
+
+    With its margin, and what to change.
+    """
+    found = lp.explain(problem)
+    show(found.full() if all_ and not json_ else found, json_)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from limitpoint.dynamics.flows.radial_flow import safe_radial_map
 from limitpoint.dynamics.integrate.options import check_options
+from limitpoint.foundation.display import Setting
 from limitpoint.mirror import MirrorMap
 from limitpoint.networks import TwoLayer
 from limitpoint.problem import Problem
@@ -32,7 +33,7 @@ MARGIN_RTOL = 1e-11
 
 
 @dataclass(frozen=True)
-class SampleSpace:
+class SampleSpace(Setting):
     """Integrate `dν/dt = loss_factor (y − XΨ(Xᵀν))`: m numbers.
 
     Needs a mirror map whose mirror coordinates float64 resolves: any scale for two layers,
@@ -61,7 +62,7 @@ class SampleSpace:
 
 
 @dataclass(frozen=True)
-class ParameterSpace:
+class ParameterSpace(Setting):
     """Integrate the parameters themselves, as plain numbers. Any network.
 
     No logarithms, no mirror map, and nothing is eliminated by what the flow conserves, so that the
@@ -84,7 +85,7 @@ class ParameterSpace:
 
 
 @dataclass(frozen=True)
-class LogCoordinates:
+class LogCoordinates(Setting):
     """Integrate logarithms of the parameters' growth: exact at any scale, in another chart.
 
     For networks that have such coordinates (`Diagonal`, `Power`, `SignedPower`, `Paired`,

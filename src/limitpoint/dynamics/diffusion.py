@@ -18,7 +18,7 @@ from limitpoint.foundation.arrays import (
     check_numbers,
     read_only,
 )
-from limitpoint.foundation.display import number, table
+from limitpoint.foundation.display import Page, counted, left_out, number, table
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.result import Result
 
@@ -110,7 +110,11 @@ class Paths(Result):
         """As plain Python values."""
         return {"times": self.times.tolist(), "states": self.states.tolist()}
 
-    def __rich__(self) -> Any:
+    def _facts(self) -> tuple[str, ...]:
+        paths, records, size = self.states.shape
+        return counted(paths, "path"), counted(records, "record"), f"{counted(size, 'number')} each"
+
+    def _page(self) -> Page:
         rows = np.unique(np.linspace(0, len(self.times) - 1, ROWS_SHOWN).astype(int))
         norms = np.linalg.norm(self.states, axis=2)
         body = [
@@ -118,7 +122,8 @@ class Paths(Result):
             for r in rows
         ]
         title = f"{len(self.states)} paths of {self.states.shape[2]} numbers"
-        return table(title, ("time", "mean norm", "its spread"), body)
+        some = left_out((len(rows), len(self.times), "records"), where=".times and .states")
+        return table(title, ("time", "mean norm", "its spread"), body, some)
 
 
 def simulate(

@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Group
 
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_kind, read_only
-from limitpoint.foundation.display import number, table
+from limitpoint.foundation.display import Page, counted, left_out, number, table
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.labels import Labelled
 from limitpoint.foundation.result import Result
@@ -219,7 +218,15 @@ class Trajectory(Labelled, Result):
             **separation,
         }
 
-    def __rich__(self) -> Any:
+    def _facts(self) -> tuple[str, ...]:
+        return (
+            self.kind,
+            counted(len(self.times), "record"),
+            counted(self.coef.size, "coefficient"),
+            self.status.words,
+        )
+
+    def _page(self) -> Page:
         rows = np.unique(np.linspace(0, len(self.times) - 1, ROWS_SHOWN).astype(int))
         shown = np.sort(np.argsort(-self.log_abs_coefs[-1].ravel(), kind="stable")[:COEFS_SHOWN])
         places = [np.unravel_index(i, self.coef.shape) for i in shown]
@@ -245,7 +252,12 @@ class Trajectory(Labelled, Result):
             columns[0] = "step"
             body = [(str(steps[r]), *row[1:]) for r, row in zip(rows, body, strict=True)]
         title = f"{self.kind}: {len(self.times)} records, {self.coef.size} coefficients"
-        return Group(table(title, columns, body), str(self.status))
+        some = left_out(
+            (len(rows), len(self.times), "records"),
+            (len(shown), self.coef.size, "coefficients"),
+            where=".times and .coefs or --json",
+        )
+        return Page(table(title, columns, body, some), str(self.status))
 
 
 def as_trajectory(value: Any, name: str = "trajectory") -> Trajectory:

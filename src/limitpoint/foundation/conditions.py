@@ -22,9 +22,16 @@ class Condition(Value):
         condition.
     detail
         What was found, in words.
+    change
+        What to change, or to use instead, where it fails: one short phrase.
+    about
+        `"task"`, `"network"` or `"data"` where it asks for another one of these; nothing where it
+        is about the start or its scale.
     """
 
     name: str
     holds: bool
     margin: float | None
     detail: str
+    change: str = ""
+    about: str = ""

@@ -1,4 +1,4 @@
-"""What immutable values share: equality and hashing by content, and pickling that keeps both."""
+"""What immutable values share: equality and hashing by content, pickling, and their display."""
 
 import hashlib
 from collections.abc import Mapping
@@ -9,15 +9,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from limitpoint.foundation.display import Displayed
+
 __all__ = ["Value"]
 
 
-class Value:
+class Value(Displayed):
     """A frozen data class that is equal to another of its class with equal fields.
 
     Arrays are equal where all their numbers are, NaN included; functions where they are the same
     object. Values are hashable, and arrays stay read-only through pickling. Every subclass is
-    known by its name to `limitpoint.io.load`.
+    known by its name to `limitpoint.io.load`, and its `repr` is one line.
     """
 
     kinds: ClassVar[dict[str, type["Value"]]] = {}

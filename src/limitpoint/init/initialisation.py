@@ -80,6 +80,16 @@ class Init(Value):
         object.__setattr__(self, "scale", scale)
         object.__setattr__(self, "log_scale", log_scale)
 
+    def _facts(self) -> tuple[str, ...]:
+        shapes = ", ".join(str(layer.shape) for layer in self.direction)
+        return f"layers of shapes {shapes}", self.scale_in_words
+
+    @property
+    def scale_in_words(self) -> str:
+        """The scale; one that float64 cannot hold by its logarithm."""
+        held = self.scale not in (0.0, math.inf) or not self.is_finite
+        return f"scale={self.scale:g}" if held else f"log_scale={self.log_scale:g}"
+
     @classmethod
     def from_layers(cls, layers: Iterable[ArrayLike]) -> "Init":
         """Start from exactly these layers (scale 1)."""

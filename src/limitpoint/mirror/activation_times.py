@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import elliprf
 
 from limitpoint.foundation.arrays import Float
-from limitpoint.foundation.display import number, table
+from limitpoint.foundation.display import Page, counted, left_out, number, table
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.labels import Labelled
 from limitpoint.foundation.result import Result
@@ -95,14 +95,22 @@ class ActivationTimes(Labelled, Result):
             attrs={"unit": self.unit},
         )
 
-    def __rich__(self) -> Any:
+    def _facts(self) -> tuple[str, ...]:
+        first = float(np.minimum(self.t_plus, self.t_minus).min(initial=np.inf))
+        count = counted(len(self.t_plus), "coefficient")
+        return count, f"the soonest at {number(first)}", f"unit {number(self.unit)}"
+
+    def _page(self) -> Page:
         soonest = np.argsort(np.minimum(self.t_plus, self.t_minus), kind="stable")[:ROWS_SHOWN]
         rows = [
             (self._place((i,)), number(self.t_plus[i]), number(self.t_minus[i])) for i in soonest
         ]
         unit = f"in units of {number(self.unit)}" if np.isfinite(self.unit) else "in units of h(s)"
         title = f"Activation times: the {len(rows)} soonest of {len(self.t_plus)}, {unit}"
-        return table(title, ("feature", "t⁺", "t⁻"), rows)
+        some = left_out(
+            (len(rows), len(self.t_plus), "coefficients"), where=".t_plus and .t_minus or --json"
+        )
+        return table(title, ("feature", "t⁺", "t⁻"), rows, some)
 
 
 def diagonal_activation_times(layers: Sequence[Float], log_scale: float) -> ActivationTimes:

@@ -10,6 +10,7 @@ import numpy as np
 from limitpoint.errors import InitError, NetworkError
 from limitpoint.foundation.arrays import Float, as_kind
 from limitpoint.foundation.conditions import Condition
+from limitpoint.foundation.display import Setting
 from limitpoint.foundation.frames import as_names
 from limitpoint.foundation.values import Value
 from limitpoint.init import Init
@@ -21,7 +22,7 @@ from limitpoint.tasks import Regression, Task
 __all__ = ["Network", "activation_times", "as_network"]
 
 
-class Network(Value, ABC):
+class Network(Setting, Value, ABC):
     """A network; where it is linear in its input, `f(x) = ⟨β(θ), x⟩`, it has coefficients β."""
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from limitpoint.foundation.display import table
+from limitpoint.foundation.display import Page, counted, table
 from limitpoint.foundation.progress import job
 from limitpoint.foundation.result import Result
 from limitpoint.papers.experiment import Experiment
@@ -62,7 +62,11 @@ class Reproduction(Result):
             },
         }
 
-    def __rich__(self) -> Any:
+    def _facts(self) -> tuple[str, ...]:
+        word = "PASSED" if self.passed else "FAILED"
+        return word, counted(len(self.outcomes), "experiment")
+
+    def _page(self) -> Page:
         rows = [_row(outcome) for outcome in self.outcomes]
         word = "PASSED" if self.passed else "FAILED"
         columns = ("experiment", "", "checks", "seconds", "closest to its tolerance")

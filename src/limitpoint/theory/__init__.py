@@ -3,8 +3,9 @@
 from limitpoint.theory.atlas import Theorem
 from limitpoint.theory.certificates.certificate import Certificate
 from limitpoint.theory.convergence import convergence_bound, two_layer_bounds
+from limitpoint.theory.explanation import Explanation
 from limitpoint.theory.limit import Limit, as_limit
-from limitpoint.theory.predict import Explanation, explain, predict
+from limitpoint.theory.predict import explain, predict
 from limitpoint.theory.scale_path import LimitPath, predict_path
 from limitpoint.theory.solvers.basis_pursuit import Saddle, SaddlePath, saddle_path
 from limitpoint.theory.solvers.margin.certify.stationarity import stationarity

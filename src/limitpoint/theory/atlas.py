@@ -11,6 +11,7 @@ from typing import Any
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import as_kind
 from limitpoint.foundation.conditions import Condition
+from limitpoint.foundation.display import Displayed, Page, table
 from limitpoint.foundation.registry import add, look_up
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression, Task
@@ -20,7 +21,7 @@ __all__ = ["Theorem", "register", "theorem_of", "theorems"]
 
 
 @dataclass(frozen=True, repr=False)
-class Theorem:
+class Theorem(Displayed):
     """A result of a paper.
 
     Attributes
@@ -66,7 +67,8 @@ class Theorem:
         if isinstance(problem.task, self.task):
             return tuple(self.conditions(problem))
         kind, found = self.task.__name__.lower(), type(problem.task).__name__.lower()
-        return (Condition(f"{kind} task", False, None, f"the task is a {found}"),)
+        detail, change = f"the task is a {found}", f"give a task of this kind: {self.task.__name__}"
+        return (Condition(f"{kind} task", False, None, detail, change, "task"),)
 
     def applies(self, problem: Problem) -> bool:
         """Whether all its conditions hold."""
@@ -76,8 +78,17 @@ class Theorem:
         """Known by its id wherever it is registered."""
         return theorem_of, (self.id,)
 
-    def __repr__(self) -> str:
-        return f"Theorem({self.id}: {self.citation})"
+    def _facts(self) -> tuple[str, ...]:
+        return (f"{self.id}: {self.citation}",)
+
+    def _page(self) -> Page:
+        rows = [
+            ("source", self.citation),
+            ("statement", self.statement),
+            ("concludes a", self.concludes),
+            ("task", self.task.__name__),
+        ]
+        return table(self.id, ("", ""), rows)
 
 
 _REGISTRY: dict[str, Theorem] = {}

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.console import Group
 
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_kind, read_only
-from limitpoint.foundation.display import number, table
+from limitpoint.foundation.display import Page, counted, left_out, number, table
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.labels import Labelled
 from limitpoint.foundation.result import Result
@@ -143,9 +142,20 @@ class Limit(Labelled, Result):
             **layers,
         }
 
-    def __rich__(self) -> Any:
+    def _facts(self) -> tuple[str, ...]:
+        status = self.status
+        ended = ("certified",) if status.ok else ()
+        return (
+            counted(self.coef.size, "coefficient"),
+            f"{int(np.count_nonzero(self.signs))} nonzero",
+            f"theorem {self.theorem.id}",
+            *ended,
+            *(() if status is Status.CONVERGED else (status.words,)),
+        )
+
+    def _page(self) -> Page:
         if issubclass(self.theorem.task, Classification):
-            return self._rich_direction()
+            return self._direction_page()
         order = np.argsort(-self.log_abs_coef.ravel(), kind="stable")[:COEFS_SHOWN]
         places = [np.unravel_index(i, self.coef.shape) for i in order]
         rows = [
@@ -157,16 +167,20 @@ class Limit(Labelled, Result):
             for place in places
         ]
         feature = "feature" if self.coef.ndim == 1 else "feature, output"
+        more = self._left_out(len(order))
         shown = f"the {len(order)} largest of {self.coef.size} coefficients"
-        return Group(
+        return Page(
             f"Limit by {self.theorem.id} ({self.iterations} Newton steps, "
             f"potential {number(self.potential)}, certificate {number(self.certificate.worst)})",
             str(self.status),
-            table(f"Limit: {shown}", (feature, "coefficient", "size"), rows),
-            self.certificate,
+            table(f"Limit: {shown}", (feature, "coefficient", "size"), rows, more),
+            self.certificate._page(),
         )
 
-    def _rich_direction(self) -> Any:
+    def _left_out(self, shown: int) -> str:
+        return left_out((shown, self.coef.size, "coefficients"), where=".coef or --json")
+
+    def _direction_page(self) -> Page:
         """Of a classification: the direction, and the coefficients with smallest margin 1."""
         order = np.argsort(-self.log_abs_coef, kind="stable")[:COEFS_SHOWN]
         rows = [
@@ -178,7 +192,7 @@ class Limit(Labelled, Result):
             if self.rate is None
             else f"The direction is off by a multiple of margin^-{self.rate:.3g}."
         )
-        return Group(
+        return Page(
             f"Limit direction by {self.theorem.id} (smallest margin {number(1.0 / norm)} at norm "
             f"1, potential {number(self.potential)}, "
             f"certificate {number(self.certificate.worst)})",
@@ -188,8 +202,9 @@ class Limit(Labelled, Result):
                 f"Limit: the {len(order)} largest of {self.coef.size} coefficients",
                 ("feature", "direction", "with smallest margin 1"),
                 rows,
+                self._left_out(len(order)),
             ),
-            self.certificate,
+            self.certificate._page(),
         )
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from limitpoint.errors import InitError
 from limitpoint.foundation.arrays import Float, as_number_array, read_only, shown
-from limitpoint.foundation.display import number, table
+from limitpoint.foundation.display import Page, counted, left_out, number, table
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.labels import named_after
 from limitpoint.foundation.progress import job
@@ -95,7 +95,16 @@ class LimitPath(Result):
             "limits": [limit.to_dict() for limit in self.limits],
         }
 
-    def __rich__(self) -> Any:
+    def _facts(self) -> tuple[str, ...]:
+        good = sum(limit.status.ok for limit in self.limits)
+        return (
+            f"{counted(len(self.limits), 'scale')} from {self.scales.min():.3g} to "
+            f"{self.scales.max():.3g}",
+            counted(self.limits[0].coef.size, "coefficient"),
+            "all certified" if good == len(self.limits) else f"{good} certified",
+        )
+
+    def _page(self) -> Page:
         rows = np.unique(np.linspace(0, len(self.limits) - 1, ROWS_SHOWN).astype(int))
         coefs = self.coefs
         names = [self.limits[0].coef_label(place) for place in np.ndindex(coefs.shape[1:])]
@@ -111,7 +120,12 @@ class LimitPath(Result):
         ]
         columns = ("scale", *(names[i] for i in features), "certificate")
         title = f"Limits at {len(self.limits)} scales, {coefs.shape[1]} coefficients"
-        return table(title, columns, body)
+        some = left_out(
+            (len(rows), len(self.limits), "scales"),
+            (len(features), coefs.shape[1], "coefficients"),
+            where=".scales and .coefs or --json",
+        )
+        return table(title, columns, body, some)
 
 
 def predict_path(problem: Problem, scales: ArrayLike) -> LimitPath:

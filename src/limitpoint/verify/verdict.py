@@ -3,10 +3,8 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Group
-
 from limitpoint.dynamics import Trajectory
-from limitpoint.foundation.display import number, table
+from limitpoint.foundation.display import Page, number, table
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.result import Result
 from limitpoint.foundation.values import Value
@@ -131,7 +129,11 @@ class Verdict(Result):
             },
         )
 
-    def __rich__(self) -> Any:
+    def _facts(self) -> tuple[str, ...]:
+        good = sum(check.passed for check in self.checks)
+        return self.outcome.name, f"{good} of {len(self.checks)} checks passed"
+
+    def _page(self) -> Page:
         rows = [
             (
                 check.name,
@@ -143,12 +145,13 @@ class Verdict(Result):
             for check in self.checks
         ]
         word = self.outcome.name
-        return Group(
+        return Page(
             table(
                 f"Verdict on {self.problem!r}: {word}",
                 ("check", "measured", "at most", "", "because"),
                 rows,
             ),
+            str(self.outcome),
             *self.missing,
             *self.notes,
         )
@@ -180,4 +183,4 @@ def certificate_checks(limit: Limit) -> list[Check]:
 
 def in_words(run: Trajectory) -> str:
     """How a run ended."""
-    return run.status.name.lower().replace("_", " ")
+    return run.status.words

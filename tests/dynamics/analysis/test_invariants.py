@@ -216,11 +216,11 @@ class TestDriftValue:
         assert plain["total"] == 4.25
 
     def test_text(self):
-        text = repr(self.found())
+        text = str(self.found())
         assert "Conserved quantities: 2" in text
         assert "affine" in text
         assert "curved" in text
-        assert self.found()._repr_html_().startswith("<pre>")
+        assert "<table>" in self.found()._repr_html_()
 
     def test_a_run_that_diverged_has_infinite_drift(self):
         layers = (np.array([[1.0], [np.inf]]), np.array([[2.0], [np.inf]]))

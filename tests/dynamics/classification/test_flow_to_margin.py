@@ -351,7 +351,7 @@ class TestRecord:
         assert shown["directions"][-1] == run.directions[-1].tolist()
         assert len(shown["log_times"]) == len(shown["log_losses"]) == len(run.times)
         for title in ("log time", "log loss", "margin", "β[1]/‖β‖", "separated by the margin"):
-            assert title in repr(run)
+            assert title in str(run)
 
     def test_of_a_regression_there_are_no_margins(self):
         run = lp.flow(made(lp.Diagonal(2), lp.Regression([[1.0, 2.0]], [1.0])))

@@ -170,7 +170,7 @@ def test_the_record():
     np.testing.assert_array_equal(data["direction"], found.directions)
     assert found.to_dict()["status"] == "DIRECTION_CONVERGED"
     assert found.to_dict()["log_margin"] >= 1e5
-    assert "converged" in repr(found)
+    assert "converged" in str(found)
     assert found.turned <= found.uncertainty
 
 

@@ -471,12 +471,12 @@ class TestRecord:
         assert json.loads(json.dumps(plain))["status"] == "REACHED_END"
 
     def test_text_shows_the_largest_coefficients(self):
-        text = repr(self.run)
+        text = str(self.run)
         place = np.unravel_index(np.abs(self.run.coef).argmax(), (4, 3))
         assert f"β[{place[0]}, {place[1]}]" in text
         assert f"{self.run.coef[place]:.4g}" in text
         assert "3 records, 12 coefficients" in text
-        assert self.run._repr_html_().startswith("<pre>")
+        assert "<table>" in self.run._repr_html_()
 
     def test_a_vector_is_a_vector(self):
         run = lp.flow(orthonormal((3, 4, None, 6), 0.1), t_end=0.5)
@@ -502,4 +502,4 @@ class TestRecord:
         assert found.start.shape == (36,)
         assert found.to_xarray()["moved"].dims == ("quantity",)
         assert json.loads(json.dumps(found.to_dict()))["size"] == found.size
-        assert "Conserved quantities: 36" in repr(found)
+        assert "Conserved quantities: 36" in str(found)

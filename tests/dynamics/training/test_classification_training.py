@@ -38,7 +38,7 @@ def test_what_is_recorded():
     np.testing.assert_allclose(run.losses, np.exp(-run.margins).sum(axis=1), rtol=1e-12)
     np.testing.assert_allclose(run.log_losses, np.log(run.losses), rtol=0, atol=1e-14)
     np.testing.assert_allclose(np.exp(run.log_times), run.times, rtol=1e-14)
-    assert "log loss" in repr(run)
+    assert "log loss" in str(run)
 
 
 def test_wrong_sides_are_the_relative_residual():

@@ -267,18 +267,18 @@ class TestSweep:
             sweep.losses[0] = 1.0
 
     def test_table(self, sweep):
-        text = repr(sweep)
+        text = str(sweep)
         assert "mean ± standard error" in text
         assert "diverged" in text
         assert "distance_l2" in text
         assert max(len(line) for line in text.splitlines()) <= 110
         ends = sweep.data["distance_l2"].values[1, 1, :, -1]
         assert f"{ends.mean():.4g} ± {ends.std(ddof=1) / np.sqrt(3):.2g}" in text
-        assert sweep._repr_html_().startswith("<pre>")
+        assert "<table>" in sweep._repr_html_()
 
     def test_a_long_table_is_cut(self):
         sweep = train_many(PROBLEMS["diagonal"], GD(0.05), 2, scales=np.linspace(0.1, 1, 40))
-        lines = repr(sweep).splitlines()
+        lines = str(sweep).splitlines()
         assert "40 scales" in lines[0]
         assert sum("reached end" in line for line in lines) == 12
 

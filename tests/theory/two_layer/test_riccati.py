@@ -198,12 +198,13 @@ def test_a_process_is_a_value():
     data = process.to_xarray()
     assert data["path_time"].dims == ("jump",)
     assert data.attrs["unit"] == process.unit
-    text = repr(process)
+    text = str(process)
     assert "Jumps: 2" in text
     assert "13.8" in text
-    assert process._repr_html_().startswith("<pre>")
-    many = repr(jumps(np.arange(1.0, 30.0)))
-    assert "29, the first 12 shown, in units of log(1/γ)" in many
+    assert "<table>" in process._repr_html_()
+    many = str(jumps(np.arange(1.0, 30.0)))
+    assert "Jumps: 29, in units of log(1/γ)" in many
+    assert "12 of 29 jumps shown" in many
     assert len(jumps([0.0])) == 0
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from limitpoint.dynamics.trajectory import Trajectory, as_trajectory
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, read_only
-from limitpoint.foundation.display import number, table
+from limitpoint.foundation.display import Page, number, table
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.result import Result
 from limitpoint.networks import Network, WithoutMirrorMap, as_network
@@ -109,7 +109,11 @@ class Drift(Result):
             "relative": self.relative,
         }
 
-    def __rich__(self) -> Any:
+    def _facts(self) -> tuple[str, ...]:
+        count = f"{self.start.size} conserved quantities"
+        return count, f"largest relative drift {number(self.relative)}"
+
+    def _page(self) -> Page:
         rows = [
             (kind, str(int(chosen.sum())), number(self._relative(chosen)))
             for kind, chosen in (("affine", self.affine), ("curved", ~self.affine))

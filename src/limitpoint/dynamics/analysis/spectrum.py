@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 from limitpoint.dynamics.trajectory import Trajectory, as_trajectory
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, read_only
-from limitpoint.foundation.display import number, table
+from limitpoint.foundation.display import Page, counted, left_out, number, table
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.result import Result
 
@@ -93,7 +93,11 @@ class Spectrum(Result):
             "coefs": self.coefs.tolist(),
         }
 
-    def __rich__(self) -> Any:
+    def _facts(self) -> tuple[str, ...]:
+        values = sum(layer.shape[1] for layer in self.layers) + self.coefs.shape[1]
+        return self.kind, counted(len(self.times), "record"), counted(values, "singular value")
+
+    def _page(self) -> Page:
         rows = np.unique(np.linspace(0, len(self.times) - 1, ROWS_SHOWN).astype(int))
         matrices = {f"W{i + 1}": values for i, values in enumerate(self.layers)} | {"β": self.coefs}
         shown = [
@@ -106,7 +110,12 @@ class Spectrum(Result):
         body = [(number(float(moments[r])), *(f"{v[r]:.4g}" for _, v in shown)) for r in rows]
         counts = ", ".join(str(values.shape[1]) for values in (*self.layers, self.coefs))
         title = f"Singular values along {self.kind}: {len(self.times)} records, {counts} values"
-        return table(title, columns, body)
+        some = left_out(
+            (len(rows), len(self.times), "records"),
+            (len(shown), sum(values.shape[1] for values in matrices.values()), "singular values"),
+            where=".layers and .coefs or --json",
+        )
+        return table(title, columns, body, some)
 
 
 def spectrum(trajectory: Trajectory) -> Spectrum:

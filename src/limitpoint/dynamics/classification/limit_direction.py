@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.console import Group
 
 from limitpoint.dynamics.classification.far_charts import MARGIN_ERROR, FarChart, far_chart
 from limitpoint.dynamics.classification.flow_to_margin import MARGIN, as_margin, flow_to_margin
@@ -22,7 +21,7 @@ from limitpoint.dynamics.integrate.until_converged import LARGEST_JACOBIAN
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_positive, as_whole_number
-from limitpoint.foundation.display import number, table
+from limitpoint.foundation.display import Page, counted, left_out, number, table
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.labels import Labelled, carries_names
 from limitpoint.foundation.progress import job
@@ -52,6 +51,8 @@ MAX_FAR_STEPS = 5000
 # tolerance: ever slower powers are alone the longer one waits.
 FITTED = (1e1, 1e4)
 FEWEST_FITTED = 5
+# A printed table shows this many coefficients, the largest ones.
+COEFS_SHOWN = 12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,13 +122,27 @@ class LimitDirection(Labelled, Result):
             attrs={"status": self.status.name, "uncertainty": self.uncertainty, "rate": self.rate},
         )
 
-    def __rich__(self) -> Any:
-        rows = [(self._place((i,)), number(entry)) for i, entry in enumerate(self.direction)]
-        return Group(
+    def _facts(self) -> tuple[str, ...]:
+        return (
+            counted(len(self.direction), "coefficient"),
+            f"log margin {number(float(self.log_margins[-1]))}",
+            self.status.words,
+        )
+
+    def _page(self) -> Page:
+        largest = np.argsort(-np.abs(self.direction), kind="stable")[:COEFS_SHOWN]
+        rows = [
+            (self._place((index,)), number(self.direction[index])) for index in np.sort(largest)
+        ]
+        return Page(
             table(
                 f"Direction at log margin {self.log_margins[-1]:.3g}, to {self.uncertainty:.1g}",
                 ("feature", "direction"),
                 rows,
+                left_out(
+                    (len(rows), len(self.direction), "coefficients"),
+                    where=".direction or --json",
+                ),
             ),
             str(self.status),
             *([f"It approached as margin^−{self.rate:.3g}."] if np.isfinite(self.rate) else []),

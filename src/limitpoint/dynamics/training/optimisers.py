@@ -17,6 +17,7 @@ from limitpoint.foundation.arrays import (
     as_whole_number,
     check_numbers,
 )
+from limitpoint.foundation.display import Setting
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.problem import Problem
 
@@ -50,7 +51,7 @@ STEPS_PER_BLOCK = 1024
 LARGEST_RATE = 1e290
 
 
-class Optimiser(ABC):
+class Optimiser(Setting, ABC):
     """A rule for one training step, traceable by JAX."""
 
     @property

@@ -13,6 +13,7 @@ import numpy as np
 from limitpoint.dynamics.training.optimisers import SGD, Optimiser
 from limitpoint.errors import LimitpointError, NetworkError
 from limitpoint.foundation.arrays import Float, as_float_array, as_number, shown
+from limitpoint.foundation.display import Setting
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.networks import CoupledNetwork
 from limitpoint.problem import Problem
@@ -25,7 +26,7 @@ else:
 __all__ = ["Distance", "NoiseTerm", "Probe", "StartTerm"]
 
 
-class Probe(ABC):
+class Probe(Setting, ABC):
     """A number to record along a run: a function of the coefficients, and of an integral.
 
     The integral, where there is one, is that of a function of the coefficients over the time of

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Group
 
 from limitpoint.dynamics.fit import measure_of
 from limitpoint.dynamics.training.ensemble import Ends
@@ -14,7 +13,7 @@ from limitpoint.dynamics.training.optimisers import Optimiser
 from limitpoint.dynamics.training.probes import Probe
 from limitpoint.dynamics.training.train import RESIDUAL_TOLERANCE
 from limitpoint.foundation.arrays import Float, read_only
-from limitpoint.foundation.display import number, table
+from limitpoint.foundation.display import Page, counted, left_out, number, table
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.labels import Labelled
 from limitpoint.foundation.result import Result
@@ -140,7 +139,14 @@ class Sweep(Labelled, Result):
             **{name: self.data[name].values.tolist() for name in names},
         }
 
-    def __rich__(self) -> Any:
+    def _facts(self) -> tuple[str, ...]:
+        counts = (len(self.optimisers), len(self.scales), len(self.seeds))
+        words = ("optimiser", "scale", "seed")
+        runs = " × ".join(counted(count, word) for count, word in zip(counts, words, strict=True))
+        lost = int(self.diverged.sum())
+        return runs, f"{self.steps[-1]} steps", *([f"{lost} diverged"] if lost else [])
+
+    def _page(self) -> Page:
         shown = np.unique(np.linspace(0, len(self.scales) - 1, ROWS_SHOWN).astype(int))
         columns = ("scale", "loss", *self.probes, "ended")
         tables = [
@@ -155,6 +161,7 @@ class Sweep(Labelled, Result):
                     )
                     for j in shown
                 ],
+                left_out((len(shown), len(self.scales), "scales"), where=".data or --json"),
             )
             for i, label in enumerate(self.optimisers)
         ]
@@ -162,7 +169,7 @@ class Sweep(Labelled, Result):
             f"{len(self.optimisers)} optimisers × {len(self.scales)} scales × {len(self.seeds)} "
             f"seeds, {self.steps[-1]} steps; at the end, mean ± standard error over seeds"
         )
-        return Group(title, *tables)
+        return Page(title, *tables)
 
     def _over_seeds(self, name: str, i: int, j: int) -> str:
         """Mean and standard error at the end, of the runs that did not diverge."""
@@ -176,7 +183,7 @@ class Sweep(Labelled, Result):
 
     def _endings(self, i: int, j: int) -> str:
         names, counts = np.unique(self.data["status"].values[i, j], return_counts=True)
-        words = [str(name).lower().replace("_", " ") for name in names]
+        words = [Status[str(name)].words for name in names]
         if len(words) == 1:
             return words[0]
         return ", ".join(f"{count} {word}" for word, count in zip(words, counts, strict=True))

@@ -217,6 +217,8 @@ def _assumptions(network: General, init: Init) -> tuple[Condition, ...]:
         holds=slope <= ZERO_VALUE,
         margin=0.0 - slope,
         detail=f"|k(0)| and the norm of its gradient there are at most {slope:.3g}",
+        change="use a k whose value and gradient vanish at zero",
+        about="network",
     )
     if not critical.holds:
         return (critical,)
@@ -266,6 +268,8 @@ def _smooth_at_zero(functions: tuple[BlockFunction, ...]) -> Condition:
         holds=holds,
         margin=SMOOTH - gaps[worst],
         detail=detail,
+        change="use a k that is smooth at zero and not constant",
+        about="network",
     )
 
 
@@ -284,6 +288,8 @@ def _opposite_eigenvalues(functions: tuple[BlockFunction, ...]) -> Condition:
         margin=margins[worst],
         detail=f"coefficient {worst} has eigenvalues "
         + ", ".join(f"{value:.6g}" for value in functions[worst].model.eigenvalues),
+        change="use a k with a saddle at zero, like a*b, that curves up and down",
+        about="network",
     )
 
 
@@ -300,6 +306,7 @@ def _not_orthogonal(mirror: TabulatedMap) -> Condition:
         holds=bool(margins[worst] > 0),
         margin=float(margins[worst]),
         detail=f"the smallest cosine is {margins[worst]:.3g}, of coefficient {worst}",
+        change="start from another direction: Init.random(...)",
     )
 
 
@@ -325,6 +332,8 @@ def _limit_curves(limit: TabulatedMap) -> tuple[Condition, ...]:
             holds=not limit.not_smooth,
             margin=None,
             detail="; ".join(limit.unknown) or "every curve can be followed",
+            change="use a k without kinks along its curves",
+            about="network",
         ),
         Condition(
             name="the curves meet no critical point but zero",
@@ -333,6 +342,8 @@ def _limit_curves(limit: TabulatedMap) -> tuple[Condition, ...]:
             detail=f"coefficient {nearest} ends at another critical point"
             if met
             else "the gradient of k vanishes nowhere on them",
+            change="use a k with no critical point but zero",
+            about="network",
         ),
         Condition(
             name="k is unbounded on both sides",
@@ -340,6 +351,8 @@ def _limit_curves(limit: TabulatedMap) -> tuple[Condition, ...]:
             margin=reach if not bounded else -1.0 / max(reach, np.finfo(np.float64).tiny),
             detail="; ".join(bounded)
             or "no coefficient is bounded" + (", as far as it is known" if limit.unknown else ""),
+            change="use a k that takes all values, from −∞ to ∞",
+            about="network",
         ),
     )
 

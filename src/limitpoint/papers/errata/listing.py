@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from limitpoint.foundation.display import number, table
+from limitpoint.foundation.display import Page, number, table
 from limitpoint.foundation.progress import job
 from limitpoint.foundation.result import Result
 from limitpoint.papers.errata.erratum import Demonstration, Erratum, errata
@@ -67,7 +67,11 @@ class ErrataList(Result):
                     ]
         return "\n".join(lines) + "\n"
 
-    def __rich__(self) -> Any:
+    def _facts(self) -> tuple[str, ...]:
+        good = sum(found.shown for _, found in self.entries)
+        return f"{len(self.entries)} errata", f"{good} of them demonstrated"
+
+    def _page(self) -> Page:
         rows = [
             (
                 one.id,

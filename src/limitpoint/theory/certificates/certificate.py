@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from limitpoint.foundation.arrays import Float, read_only
-from limitpoint.foundation.display import number, table
+from limitpoint.foundation.display import Page, counted, number, table
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.linalg import EPS
 from limitpoint.foundation.result import Result
@@ -118,7 +118,11 @@ class Certificate(Result):
             attrs={"tolerance": self.tolerance},
         )
 
-    def __rich__(self) -> Any:
+    def _facts(self) -> tuple[str, ...]:
+        worst = f"worst {number(self.worst)} of {number(self.tolerance)}"
+        return counted(len(self.residuals), "residual"), worst, "ok" if self.ok else "NOT ok"
+
+    def _page(self) -> Page:
         rows = [
             (
                 name,

@@ -44,6 +44,7 @@ from limitpoint.theory.certificates.certificate import (
 from limitpoint.theory.certificates.constraint import Constraint
 from limitpoint.theory.certificates.contribution_errors import contributions
 from limitpoint.theory.limit import Limit
+from limitpoint.theory.theorems.shared_conditions import IDENTITY, kind_of_network
 
 __all__ = ["FORM_TOLERANCE", "Reduction", "diagonal_layers", "form_of", "reduction_of", "strongest"]
 
@@ -55,6 +56,12 @@ FORM_TOLERANCE = 1e-12
 # eigenvalues; rotations have made that as small as it can be, and near gaps are few.
 BASIS_TOLERANCE = 1e-10
 TINY = float(np.finfo(np.float64).tiny)
+
+# What to change where a network does not reduce to a diagonal one.
+EVEN_DATA = "use data points with x_j = x_{−j}, as of even functions"
+EVEN_FILTERS = "start from even filters, like impulses, Init.zero_last(...) or --zero-last"
+COMMUTING = "use symmetric sensors that commute, like diagonal matrices"
+DIAGONAL_START = "start from a zero last layer, Init.zero_last(...), or at a finite scale"
 
 
 def _told(form: DiagonalForm, X: Float) -> Float:
@@ -263,7 +270,8 @@ def reduction_of(problem: Problem) -> Reduction | None:
 
 def _has_form(problem: Problem, holds: bool) -> Condition:
     name = "orthogonally decomposable, convolutional or matrix product network"
-    return Condition(name, holds, None, f"the network is {problem.network}")
+    change = "use OrthogonalTensor, Convolutional or MatrixProduct"
+    return kind_of_network(problem, name, holds, change)
 
 
 def _even(
@@ -274,6 +282,8 @@ def _even(
         network.is_full_length,
         None,
         f"the filters have lengths {network.filter_sizes}",
+        "make all filters as long as the data",
+        "network",
     )
     if not full.holds:
         return (_has_form(problem, True), full), None
@@ -282,8 +292,8 @@ def _even(
     conditions = (
         _has_form(problem, True),
         full,
-        _vanishes("every data point even", data, "largest odd part"),
-        _vanishes("every filter even", start, "largest odd part"),
+        _vanishes("every data point even", data, "largest odd part", EVEN_DATA, "data"),
+        _vanishes("every filter even", start, "largest odd part", EVEN_FILTERS),
     )
     holds = all(condition.holds for condition in conditions)
     return conditions, EvenForm(network.filter_sizes[-1], network.depth) if holds else None
@@ -302,8 +312,9 @@ def _commuting(
     side = network.layer_shapes(problem.task)[0][0]
     sensors = problem.task.X.reshape(-1, side, side)
     layers = np.stack(problem.init.direction)
-    symmetric = _vanishes("symmetric sensors", _asymmetry(sensors), "largest antisymmetric part")
-    kept = _vanishes("symmetric layers", _asymmetry(layers), "largest antisymmetric part")
+    part = "largest antisymmetric part"
+    symmetric = _vanishes("symmetric sensors", _asymmetry(sensors), part, COMMUTING, "data")
+    kept = _vanishes("symmetric layers", _asymmetry(layers), part, IDENTITY)
     size, (i, j) = largest_commutator(sensors)
     commute = Condition(
         "sensors commute",
@@ -312,6 +323,8 @@ def _commuting(
         f"largest commutator {size:.3g}, of sensors {i} and {j}, relative to both"
         if size > 0
         else "all commutators are zero",
+        COMMUTING,
+        "data",
     )
     conditions = (_has_form(problem, True), symmetric, commute, kept)
     if not all(condition.holds for condition in conditions):
@@ -324,6 +337,7 @@ def _commuting(
         off <= BASIS_TOLERANCE,
         BASIS_TOLERANCE - off,
         f"off the diagonal in their common basis {off:.3g}, relative",
+        IDENTITY,
     )
     return (*conditions, joint), CommutingForm(basis) if joint.holds else None
 
@@ -335,10 +349,11 @@ def _asymmetry(matrices: Float) -> float:
     return float(np.max(off[norms > 0] / norms[norms > 0], initial=0.0))
 
 
-def _vanishes(name: str, size: float, what: str) -> Condition:
+def _vanishes(name: str, size: float, what: str, change: str, about: str = "") -> Condition:
     """What must vanish up to rounding, relative to the size of its array."""
     margin = FORM_TOLERANCE - size
-    return Condition(name, size <= FORM_TOLERANCE, margin, f"{what} {size:.3g}, relative")
+    detail = f"{what} {size:.3g}, relative"
+    return Condition(name, size <= FORM_TOLERANCE, margin, detail, change, about)
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
@@ -349,7 +364,7 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
     theorem = strongest(diagonal)
     detail = f"by {theorem.id}" if theorem else f"no theorem covers {diagonal!r}"
     name = "limit of the diagonal network known"
-    return (*conditions, Condition(name, theorem is not None, None, detail))
+    return (*conditions, Condition(name, theorem is not None, None, detail, DIAGONAL_START))
 
 
 def _limit(problem: Problem) -> Limit:

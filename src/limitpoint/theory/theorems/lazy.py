@@ -12,31 +12,36 @@ from limitpoint.theory.certificates.constraint import Constraint
 from limitpoint.theory.certificates.least_norm_certificate import certify_weighted_least_norm
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.solvers.least_norm import LeastNorm
-from limitpoint.theory.theorems.shared_conditions import listed
+from limitpoint.theory.theorems.shared_conditions import (
+    has_mirror_map,
+    kind_of_network,
+    listed,
+)
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
     network, init = problem.network, problem.init
     infinite = init.log_scale == np.inf
-    scale = Condition("scale infinite", infinite, None, f"log_scale is {init.log_scale:g}")
-    homogeneous = Condition(
+    change = "take the limit of infinite initialisation: scale=inf"
+    scale = Condition("scale infinite", infinite, None, f"log_scale is {init.log_scale:g}", change)
+    homogeneous = kind_of_network(
+        problem,
         "coefficients homogeneous in the layers",
         network.is_homogeneous,
-        None,
-        f"the network is {network}",
+        "use Diagonal, Power, SignedPower or Paired",
     )
-    # Asked at scale 1: a map exists at every finite scale or at none.
-    mapped = scale.holds and network.mirror_map(init.at_scale(1.0)) is not None
-    own = Condition(
-        "every coefficient has its own mirror coordinate", mapped, None, f"the network is {network}"
-    )
-    if not (scale.holds and homogeneous.holds and mapped):
-        return (scale, homogeneous, own) if scale.holds else (scale, homogeneous)
+    own = has_mirror_map(problem)
+    if not (scale.holds and homogeneous.holds and own.holds):
+        return (scale, homogeneous, own)
     start = np.abs(network.coef(init.direction))
     moved = start != 0
     detail = f"not zero: {listed(moved)}" if moved.any() else "all are zero"
     zero = Condition(
-        "coefficients start at zero", not bool(moved.any()), -float(start.max()), detail
+        "coefficients start at zero",
+        not bool(moved.any()),
+        -float(start.max()),
+        detail,
+        "start from zero coefficients, by Init.zero_last or Init.unbiased, or at a finite scale",
     )
     return (scale, homogeneous, own, zero)
 

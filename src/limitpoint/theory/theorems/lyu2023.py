@@ -15,7 +15,12 @@ from limitpoint.theory.atlas import Theorem, register
 from limitpoint.theory.certificates.certificate import Certificate
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.solvers.radial_limit import NullSpace, limit_at, radial_limit
-from limitpoint.theory.theorems.shared_conditions import finite_scale, scale_zero
+from limitpoint.theory.theorems.shared_conditions import (
+    BALANCED,
+    finite_scale,
+    kind_of_network,
+    scale_zero,
+)
 from limitpoint.theory.theorems.stable_manifold import ON_MANIFOLD, distance_from_manifold
 
 CITATION = (
@@ -24,23 +29,33 @@ CITATION = (
 )
 
 
+ON_CURVE = "on the curve of starts that end at zero"
+ONE_NEURON = "start with one busy neuron there, Init.one_neuron(...) or --one-neuron"
+# What to use where a theorem is about these networks.
+USES = {
+    "rank-one": "use RankOne(depth, width)",
+    "fully connected": "use FullyConnected(widths)",
+    "rank-one or fully connected": "use RankOne(depth, width) or FullyConnected(widths)",
+}
+
+
 def _is(kind: Any, words: str, problem: Problem) -> Condition:
-    network = problem.network
-    return Condition(
-        f"{words} network", isinstance(network, kind), None, f"the network is {network}"
-    )
+    fits = isinstance(problem.network, kind)
+    return kind_of_network(problem, f"{words} network", fits, USES[words])
 
 
 def _balanced(problem: Problem, network: CoupledNetwork) -> Condition:
     """Definition 1 or 2: the margin is negative by the imbalance."""
     off = network.imbalance(problem.init.direction)
     detail = f"imbalance {off:.3g}, relative to the layers"
-    return Condition("balanced layers", off <= BALANCE_TOLERANCE, BALANCE_TOLERANCE - off, detail)
+    margin = BALANCE_TOLERANCE - off
+    return Condition("balanced layers", margin >= 0, margin, detail, BALANCED)
 
 
 def _moving(problem: Problem, network: CoupledNetwork) -> Condition:
     start = float(np.linalg.norm(network.coef(problem.init.direction)))
-    return Condition("coefficients not zero at the start", start > 0, start, f"norm {start:.3g}")
+    name, detail = "coefficients not zero at the start", f"norm {start:.3g}"
+    return Condition(name, start > 0, start, detail, BALANCED)
 
 
 def _clear_of_saddle(
@@ -51,9 +66,11 @@ def _clear_of_saddle(
     detail = f"{away:.3g} from the curve of starts that end at zero, relative to the start"
     margin = away - ON_MANIFOLD
     if on_manifold:
-        name = "on the curve of starts that end at zero"
-        return Condition(name, margin <= 0, -margin, detail)
-    return Condition("not on the stable manifold of the saddle at zero", margin > 0, margin, detail)
+        change = "nothing: from here training leaves zero"
+        return Condition(ON_CURVE, margin <= 0, -margin, detail, change)
+    name = "not on the stable manifold of the saddle at zero"
+    change = "start from any other direction, however near: Init.balanced(...)"
+    return Condition(name, margin > 0, margin, detail, change)
 
 
 def _distance_from_manifold(problem: Problem, network: CoupledNetwork) -> float:
@@ -73,9 +90,12 @@ def _conditions_of(
     if not (isinstance(network, CoupledNetwork) and fits.holds):
         return (fits, scale)
     balanced, moving = _balanced(problem, network), _moving(problem, network)
-    if not (scale.holds and balanced.holds and moving.holds):
-        return (fits, scale, balanced, moving)
-    return (fits, scale, balanced, moving, _clear_of_saddle(problem, network, on_manifold))
+    if scale.holds and balanced.holds and moving.holds:
+        return (fits, scale, balanced, moving, _clear_of_saddle(problem, network, on_manifold))
+    if on_manifold:  # of another start the curve is not known
+        curve = Condition(ON_CURVE, False, None, "asked of a balanced start only", BALANCED)
+        return (fits, scale, balanced, moving, curve)
+    return (fits, scale, balanced, moving)
 
 
 def _radial(problem: Problem) -> RadialMap:
@@ -162,14 +182,21 @@ def _conditions_pattern(problem: Problem) -> Sequence[Condition]:
     scale = finite_scale(problem)
     if not isinstance(network, FullyConnected):
         return (fits, scale)
-    odd = Condition("odd depth", network.depth % 2 == 1, None, f"the depth is {network.depth}")
+    odd = Condition(
+        "odd depth",
+        network.depth % 2 == 1,
+        None,
+        f"the depth is {network.depth}",
+        "use an even number of hidden widths",
+        "network",
+    )
     busy = [_neurons(layer, k) for k, layer in enumerate(problem.init.direction[:-1])]
     # W₁ and W₂ meet in one neuron, W₃ and W₄ in the next, …
     joined = [first | second for first, second in zip(busy[::2], busy[1::2], strict=False)]
     most = max((len(neurons) for neurons in joined), default=0)
     name = "every other hidden layer has one busy neuron"
     detail = f"at most {most} of them are busy in such a layer"
-    return (fits, scale, odd, Condition(name, most <= 1, 1.0 - most, detail))
+    return (fits, scale, odd, Condition(name, most <= 1, 1.0 - most, detail, ONE_NEURON))
 
 
 def _neurons(matrix: Float, index: int) -> set[int]:

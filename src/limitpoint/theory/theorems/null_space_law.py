@@ -15,7 +15,7 @@ from limitpoint.theory.atlas import Theorem, register
 from limitpoint.theory.certificates.certificate import Certificate, fit_residuals, status_of
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.solvers.radial_limit import NullSpace, limit_at
-from limitpoint.theory.theorems.shared_conditions import finite_scale
+from limitpoint.theory.theorems.shared_conditions import finite_scale, kind_of_network
 
 __all__ = ["limit_given_outer"]
 
@@ -23,11 +23,11 @@ __all__ = ["limit_given_outer"]
 def _conditions(problem: Problem) -> Sequence[Condition]:
     network = problem.network
     return (
-        Condition(
+        kind_of_network(
+            problem,
             "the first layer alone meets the data",
             isinstance(network, CoupledNetwork | TwoLayer),
-            None,
-            f"the network is {network}",
+            "use RankOne, FullyConnected or TwoLayer",
         ),
         finite_scale(problem),
     )

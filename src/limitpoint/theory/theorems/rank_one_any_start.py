@@ -12,7 +12,12 @@ from limitpoint.theory.atlas import Theorem, register
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.solvers.radial_limit import NullSpace, radial_limit
 from limitpoint.theory.theorems.lyu2023 import least_norm_limit
-from limitpoint.theory.theorems.shared_conditions import finite_scale, scale_zero
+from limitpoint.theory.theorems.shared_conditions import (
+    BALANCED,
+    finite_scale,
+    kind_of_network,
+    scale_zero,
+)
 
 # A part of v₁ in the null space below this, relative, is rounding.
 ROUNDING = 1e-14
@@ -20,8 +25,8 @@ ROUNDING = 1e-14
 
 def _conditions_at(problem: Problem, scale: Condition) -> Sequence[Condition]:
     network = problem.network
-    fits = Condition(
-        "rank-one network", isinstance(network, RankOne), None, f"the network is {network}"
+    fits = kind_of_network(
+        problem, "rank-one network", isinstance(network, RankOne), "use RankOne(depth, width)"
     )
     if not isinstance(network, RankOne):
         return (fits, scale)
@@ -30,7 +35,7 @@ def _conditions_at(problem: Problem, scale: Condition) -> Sequence[Condition]:
     name = "no pair of inner vectors can become orthogonal"
     if radial is None:
         detail = "a pair is orthogonal at the start"
-        return (fits, scale, Condition(name, False, 0.0, detail))
+        return (fits, scale, Condition(name, False, 0.0, detail, BALANCED))
     return (fits, scale, _keeps_its_signs(problem, radial, name))
 
 
@@ -45,7 +50,7 @@ def _keeps_its_signs(problem: Problem, radial: RadialMap, name: str) -> Conditio
         f"‖v₁‖² stays above {square / size if size else 0:.3g} of its start; a pair turns at "
         f"{radial.lowest / size if size else np.inf:.3g}"
     )
-    return Condition(name, margin > ROUNDING**2, margin, detail)
+    return Condition(name, margin > ROUNDING**2, margin, detail, BALANCED)
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:

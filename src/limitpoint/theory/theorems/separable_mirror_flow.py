@@ -21,7 +21,13 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
     detail = f"bounded: features {listed(bounded)}" if bounded.any() else "none is bounded"
     return (
         *shared,
-        Condition("no coefficient bounded on one side", not bounded.any(), None, detail),
+        Condition(
+            "no coefficient bounded on one side",
+            not bounded.any(),
+            None,
+            detail,
+            "start from layers that do not tie, or use SignedPower instead of Power",
+        ),
     )
 
 

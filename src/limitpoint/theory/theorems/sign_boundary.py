@@ -32,7 +32,13 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
     )
     return (
         *shared,
-        Condition("coefficients bounded by zero only", not others.any(), None, detail),
+        Condition(
+            "coefficients bounded by zero only",
+            not others.any(),
+            None,
+            detail,
+            "use a k that has no bound but zero, or flow(problem) for where training ends",
+        ),
     )
 
 

@@ -35,6 +35,7 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
             margin,
             f"{count} coefficients never cross their bound; "
             f"all can be {margin:.3g} inside, by what they contribute to the targets",
+            "start with signs that the data can be fitted with, or from layers that do not tie",
         ),
     )
 

@@ -27,7 +27,12 @@ from limitpoint.theory.certificates.least_norm_certificate import error_of_least
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.solvers.least_norm import LeastNorm
 from limitpoint.theory.solvers.radial_limit import limit_at
-from limitpoint.theory.theorems.shared_conditions import finite_scale, scale_zero
+from limitpoint.theory.theorems.shared_conditions import (
+    ORTHOGONAL,
+    finite_scale,
+    kind_of_network,
+    scale_zero,
+)
 from limitpoint.theory.two_layer.orthonormal_rows import orthonormal_rows
 from limitpoint.theory.two_layer.spectral_potential import layer_potential
 
@@ -51,10 +56,7 @@ def _row_norm(problem: Problem) -> float:
 
 def orthonormal_start(problem: Problem) -> Sequence[Condition]:
     """`W₁(0) = √(2γ)P` with orthonormal rows, and `W₂(0) = 0`."""
-    network = problem.network
-    fits = Condition(
-        "two-layer network", isinstance(network, TwoLayer), None, f"the network is {network}"
-    )
+    fits = _two_layers(problem)
     if not fits.holds:
         return (fits,)
     first, second = problem.init.direction
@@ -69,9 +71,14 @@ def orthonormal_start(problem: Problem) -> Sequence[Condition]:
             off <= ORTHONORMAL,
             ORTHONORMAL - off,
             f"their products are off by {off:.3g}, relative",
+            ORTHOGONAL,
         ),
         Condition(
-            "second layer zero", largest == 0.0, -largest, f"its largest entry is {largest:g}"
+            "second layer zero",
+            largest == 0.0,
+            -largest,
+            f"its largest entry is {largest:g}",
+            ORTHOGONAL,
         ),
     )
 
@@ -81,7 +88,20 @@ def is_whitened(task: Regression) -> Condition:
     values = orthonormal_rows(task.X, task.y).singular_values
     off = float(values[0] / values[-1]) - 1 if len(values) else np.inf
     detail = f"singular values of X differ by {off:.3g}, relative"
-    return Condition("whitened data", off <= ORTHONORMAL, ORTHONORMAL - off, detail)
+    change = "whiten the data, so that all singular values of X are equal"
+    return Condition("whitened data", off <= ORTHONORMAL, ORTHONORMAL - off, detail, change, "data")
+
+
+def _two_layers(problem: Problem) -> Condition:
+    fits = isinstance(problem.network, TwoLayer)
+    return kind_of_network(problem, "two-layer network", fits, "use TwoLayer(width)")
+
+
+def _one_output(problem: Problem) -> Condition:
+    shape = problem.regression.y.shape
+    single = problem.regression.n_outputs in (None, 1)
+    change = "give y as one column: the outputs one by one"
+    return Condition("one output", single, None, f"y has shape {shape}", change, "data")
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
@@ -94,24 +114,11 @@ def _conditions_at_zero(problem: Problem) -> Sequence[Condition]:
 
 def _conditions_scalar(problem: Problem) -> Sequence[Condition]:
     """Also with one output."""
-    outputs = problem.regression.n_outputs
-    single = Condition(
-        "one output", outputs in (None, 1), None, f"y has shape {problem.regression.y.shape}"
-    )
-    return (*_conditions(problem), single)
+    return (*_conditions(problem), _one_output(problem))
 
 
 def _conditions_noise(problem: Problem) -> Sequence[Condition]:
-    network, outputs = problem.network, problem.regression.n_outputs
-    return (
-        Condition(
-            "two-layer network", isinstance(network, TwoLayer), None, f"the network is {network}"
-        ),
-        Condition(
-            "one output", outputs in (None, 1), None, f"y has shape {problem.regression.y.shape}"
-        ),
-        finite_scale(problem),
-    )
+    return (_two_layers(problem), _one_output(problem), finite_scale(problem))
 
 
 def _conditions_whitened(problem: Problem) -> Sequence[Condition]:

@@ -14,7 +14,9 @@ from limitpoint.theory.atlas import Theorem, register
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.solvers.basis_pursuit import SaddlePath, saddle_path
 from limitpoint.theory.theorems.shared_conditions import (
+    SEPARABLE_NETWORKS,
     is_diagonal,
+    kind_of_network,
     scale_zero,
     smallest_layer_is_unique,
 )
@@ -90,11 +92,11 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
     if isinstance(network, Diagonal):
         return (is_diagonal(problem), scale, smallest_layer_is_unique(problem))
     model = network.assumptions(problem.init)
-    covered = Condition(
+    covered = kind_of_network(
+        problem,
         "diagonal network, or general two-layer one (Definition 4.1)",
         bool(model),
-        None,
-        f"the network is {network}",
+        "use Diagonal(depth) or General(k, block_size=...)",
     )
     return (covered, scale, *model)
 
@@ -102,8 +104,8 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
 def _conditions_under_signs(problem: Problem) -> Sequence[Condition]:
     network = problem.network
     known = network.activation_times(problem.init) is not None
-    detail = f"the network is {network}"
-    return (Condition("activation times known", known, None, detail), scale_zero(problem))
+    covered = kind_of_network(problem, "activation times known", known, SEPARABLE_NETWORKS)
+    return (covered, scale_zero(problem))
 
 
 def _limit(problem: Problem) -> Limit:

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from limitpoint.errors import DataError, InitError, LimitpointError
 from limitpoint.foundation.arrays import Float, as_float_array, as_positive, read_only
-from limitpoint.foundation.display import number, table
+from limitpoint.foundation.display import Page, counted, left_out, number, table
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.result import Result
 from limitpoint.theory.two_layer.spectral_potential import Gamma
@@ -226,7 +226,11 @@ class JumpProcess(Result):
             attrs={"unit": self.unit},
         )
 
-    def __rich__(self) -> Any:
+    def _facts(self) -> tuple[str, ...]:
+        last = [f"the last at {number(self.path_times[-1])}"] if len(self) else []
+        return counted(len(self), "jump"), *last
+
+    def _page(self) -> Page:
         rows = [
             (
                 str(self.indices[i]),
@@ -237,10 +241,10 @@ class JumpProcess(Result):
             )
             for i in range(min(len(self), ROWS_SHOWN))
         ]
-        some = f", the first {ROWS_SHOWN} shown" if len(self) > ROWS_SHOWN else ""
+        some = left_out((len(rows), len(self), "jumps"), where=".path_times and .targets")
         unit = "log(1/γ)" if self.unit == 1.0 else f"log(1/γ) = {number(self.unit)}"
         columns = ("value", "time", "time × unit", "at the jump", "after it")
-        return table(f"Jumps: {len(self)}{some}, in units of {unit}", columns, rows)
+        return table(f"Jumps: {len(self)}, in units of {unit}", columns, rows, some)
 
 
 def jumps(

@@ -36,7 +36,7 @@ def inaccurate_problem():
 def test_every_status_is_reached(status, path):
     answer = path()
     assert answer.status is status
-    assert str(status) in " ".join(repr(answer).split())
+    assert str(status) in " ".join(str(answer).split())
 
 
 def test_an_active_set_that_cycles_is_not_trusted(monkeypatch):

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Group
-from rich.text import Text
 from scipy import sparse
 
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_number, as_whole_number, read_only
-from limitpoint.foundation.display import table
+from limitpoint.foundation.display import Page, counted, left_out, table
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.labels import Labelled
 from limitpoint.foundation.result import Result
@@ -211,7 +209,15 @@ class SaddlePath(Labelled, Result):
             "certificate": self.certificate.to_dict(),
         }
 
-    def __rich__(self) -> Any:
+    def _facts(self) -> tuple[str, ...]:
+        return (
+            counted(self.n_saddles, "saddle"),
+            counted(self.sparse_coefs.shape[1], "coefficient"),
+            f"objective {self.objective:.6g}",
+            "certified" if self.status.ok else self.status.words,
+        )
+
+    def _page(self) -> Page:
         count = self.n_saddles
         rows = list(range(1, count + 1))
         if count > ROWS_SHOWN:
@@ -227,14 +233,19 @@ class SaddlePath(Labelled, Result):
             )
             for p in rows
         ]
-        skipped = f" ({count - len(body)} not shown)" if count > len(body) else ""
         scaled = np.isfinite(self.time_unit) and self.time_unit != 1.0
         unit = f", times in units of {self.time_unit:.6g}" if scaled else ""
         columns = ("saddle", "time", "loss", "entered", "left", "coefficients")
-        return Group(
-            table(f"Saddle path: {count} saddles{skipped}{unit}", columns, body),
-            Text(f"Objective {self.objective:.9g}. {self.status}"),
-            self._certificate_shown(),
+        most = int(np.diff(self.sparse_coefs.indptr).max(initial=0))
+        some = left_out(
+            (len(body), count, "saddles"),
+            (min(most, COEFS_SHOWN), most, "nonzero coefficients of a saddle"),
+            where=".coefs or --json",
+        )
+        return Page(
+            table(f"Saddle path: {count} saddles{unit}", columns, body, some),
+            f"Objective {self.objective:.9g}. {self.status}",
+            self._certificate_shown()._page(),
         )
 
     def _certificate_shown(self) -> Certificate:
@@ -255,4 +266,4 @@ class SaddlePath(Labelled, Result):
     def _listed(self, indices: tuple[int, ...]) -> str:
         """At most three features: ties of more are rare and long."""
         shown = ", ".join(self._place((i,)) for i in indices[:3])
-        return f"{shown}, …" if len(indices) > 3 else shown
+        return f"{shown}, … {len(indices) - 3} more" if len(indices) > 3 else shown

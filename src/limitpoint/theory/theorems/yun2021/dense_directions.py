@@ -17,6 +17,7 @@ from limitpoint.theory.solvers.margin.certify.unique_margins import Face
 from limitpoint.theory.solvers.margin.margin_limit import margin_limit
 from limitpoint.theory.solvers.margin.margin_problem import MarginProblem, MarginSolution
 from limitpoint.theory.solvers.margin.margin_spaces import Euclidean
+from limitpoint.theory.theorems.shared_conditions import kind_of_network
 from limitpoint.theory.theorems.yun2021.citation import CITATION
 
 EPS = float(np.finfo(np.float64).eps)
@@ -27,11 +28,11 @@ CONFINED = 1e-12
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
     network = problem.network
-    fits = Condition(
+    fits = kind_of_network(
+        problem,
         "fully connected or rank-one network",
         isinstance(network, CoupledNetwork),
-        None,
-        f"the network is {network}",
+        "use FullyConnected(widths) or RankOne(depth, width)",
     )
     if not isinstance(network, CoupledNetwork):
         return (fits,)
@@ -55,7 +56,8 @@ def _loss_vanishes(problem: Problem, network: CoupledNetwork) -> Condition:
         f"not proved: at the start it is {where}, and layers may lose rank on the way. If training "
         "separates the data, the theorem holds"
     )
-    return Condition(name, False, descent, detail)
+    change = "start from a smaller scale, where the loss is near that of zero coefficients"
+    return Condition(name, False, descent, detail, change)
 
 
 def _kept(problem: Problem, network: CoupledNetwork) -> float:

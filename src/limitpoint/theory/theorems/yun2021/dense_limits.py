@@ -12,7 +12,7 @@ from limitpoint.problem import Problem
 from limitpoint.theory.atlas import Theorem, register
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.theorems.lyu2023 import least_norm_limit
-from limitpoint.theory.theorems.shared_conditions import scale_zero
+from limitpoint.theory.theorems.shared_conditions import IDENTITY, kind_of_network, scale_zero
 from limitpoint.theory.theorems.yun2021.citation import CITATION
 
 # Differences of Gram matrices count as semidefinite down to minus this, relative to the first of
@@ -22,11 +22,11 @@ SEMIDEFINITE = 1e-12
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
     network, scale = problem.network, scale_zero(problem)
-    fits = Condition(
+    fits = kind_of_network(
+        problem,
         "fully connected network",
         isinstance(network, FullyConnected),
-        None,
-        f"the network is {network}",
+        "use FullyConnected(widths)",
     )
     if not fits.holds:
         return (fits, scale)
@@ -38,6 +38,7 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
         all(width == features for width in widths),
         None,
         f"{features} features, and {', '.join(map(str, widths))} neurons that do not start idle",
+        "use hidden widths equal to the number of features",
     )
     *inner, last = [_smallest(a, b) for a, b in pairwise(layers)]
     lowest = min(inner, default=np.inf)
@@ -48,12 +49,14 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
         f"smallest eigenvalue of W_lᵀW_l − W_{{l+1}}W_{{l+1}}ᵀ {lowest:.3g}, relative"
         if inner
         else "there is one matrix only",
+        IDENTITY,
     )
     strict = Condition(
         "last matrix larger than the last vector in every direction",
         last > SEMIDEFINITE,
         last - SEMIDEFINITE,
         f"smallest eigenvalue λ of W_{{L−1}}ᵀW_{{L−1}} − w_Lw_Lᵀ {last:.3g}, relative",
+        IDENTITY,
     )
     return (fits, scale, square, ordered, strict)
 

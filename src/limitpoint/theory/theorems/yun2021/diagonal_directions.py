@@ -28,13 +28,18 @@ from limitpoint.theory.solvers.margin.margin_spaces import (
     MarginSpace,
     Transformed,
 )
-from limitpoint.theory.theorems.shared_conditions import listed
+from limitpoint.theory.theorems.shared_conditions import (
+    DIFFERENT_LAYERS,
+    kind_of_network,
+    listed,
+)
 from limitpoint.theory.theorems.yun2021.citation import CITATION
 
 EPS = float(np.finfo(np.float64).eps)
 
-# What a theorem of this family is about: its network, in words, and the space of its bias.
-Kind = tuple[Callable[[Network], bool], str, Callable[[Problem], MarginSpace]]
+# What a theorem of this family is about: its network, in words, the space of its bias, and what
+# makes such a network.
+Kind = tuple[Callable[[Network], bool], str, Callable[[Problem], MarginSpace], str]
 
 
 def _is_full_convolution(network: Network) -> bool:
@@ -65,28 +70,37 @@ def _transformed(problem: Problem) -> MarginSpace:
 
 
 # Functions with names, by which limits that carry these theorems can be pickled.
-DIAGONAL: Kind = (_is_diagonal, "diagonal network", _coordinates)
+DIAGONAL: Kind = (_is_diagonal, "diagonal network", _coordinates, "Diagonal(depth)")
 CONVOLUTIONAL: Kind = (
     _is_full_convolution,
     "convolutional network with full-length filters",
     _frequencies,
+    "Convolutional with filters as long as the data",
 )
 TENSOR: Kind = (
     _is_orthogonal_tensor,
     "orthogonally decomposable tensor network",
     _transformed,
+    "OrthogonalTensor(S, U)",
 )
 
 
 def _conditions(problem: Problem, kind: Kind, deep: bool) -> Sequence[Condition]:
-    fits, words, space = kind
+    fits, words, space, use = kind
     network = problem.network
-    found = Condition(words, fits(network), None, f"the network is {network}")
+    found = kind_of_network(problem, words, fits(network), f"use {use}")
     if not found.holds:
         return (found,)
     depth = network.degree
     name = "three layers or more" if deep else "two layers"
-    layers = Condition(name, (depth > 2) == deep, None, f"it has {depth} layers")
+    layers = Condition(
+        name,
+        (depth > 2) == deep,
+        None,
+        f"it has {depth} layers",
+        f"use {name}",
+        "network",
+    )
     invertible = (_full_rank(network),) if isinstance(network, OrthogonalTensor) else ()
     return (found, layers, *invertible, _small_layer(problem, space(problem)))
 
@@ -98,7 +112,8 @@ def _full_rank(network: OrthogonalTensor) -> Condition:
     share = float(values[-1] / values[0]) if rows >= columns and values[0] > 0 else 0.0
     holds = share > max(rows, columns) * EPS
     detail = f"smallest singular value {share:.3g} of the largest"
-    return Condition("S of full column rank", holds, share, detail)
+    change = "use an S with independent columns, and no fewer rows"
+    return Condition("S of full column rank", holds, share, detail, change)
 
 
 def _small_layer(problem: Problem, space: MarginSpace) -> Condition:
@@ -119,7 +134,7 @@ def _small_layer(problem: Problem, space: MarginSpace) -> Condition:
     else:
         detail = f"λ = {smallest:.3g}"
     name = "one layer strictly smallest in each coordinate"
-    return Condition(name, smallest > 0, smallest, detail)
+    return Condition(name, smallest > 0, smallest, detail, DIFFERENT_LAYERS)
 
 
 def _moduli(network: Network, layers: Sequence[Float]) -> Float:
@@ -156,7 +171,8 @@ def _limit_convolutional(problem: Problem) -> Limit:
 def _conditions_1(problem: Problem) -> Sequence[Condition]:
     network = problem.network
     fits = isinstance(network, Diagonal | CoupledNetwork | MultilinearNetwork)
-    return (Condition("linear tensor network", fits, None, f"the network is {network}"),)
+    change = "use a network that is a product of its layers"
+    return (kind_of_network(problem, "linear tensor network", fits, change),)
 
 
 SUPPOSED = (

@@ -1,13 +1,12 @@
 """Limits of regression: Theorem 5 and its corollaries."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from limitpoint.foundation.arrays import Float
 from limitpoint.foundation.conditions import Condition
-from limitpoint.networks import Convolutional, MatrixProduct, OrthogonalTensor
+from limitpoint.networks import Convolutional, MatrixProduct, Network, OrthogonalTensor
 from limitpoint.problem import Problem
 from limitpoint.theory.atlas import Theorem, register
 from limitpoint.theory.limit import Limit
@@ -18,7 +17,14 @@ from limitpoint.theory.theorems.diagonalisable import (
     form_of,
     reduction_of,
 )
-from limitpoint.theory.theorems.shared_conditions import finite_scale, is_diagonal, listed
+from limitpoint.theory.theorems.shared_conditions import (
+    IDENTITY,
+    ZERO_LAST,
+    finite_scale,
+    is_diagonal,
+    kind_of_network,
+    listed,
+)
 from limitpoint.theory.theorems.yun2021.citation import CITATION
 
 
@@ -36,15 +42,21 @@ def _start(layers: Sequence[Float], tolerance: float) -> tuple[Condition, ...]:
             largest <= allowed,
             allowed - largest,
             f"its largest entry is {largest:g}",
+            ZERO_LAST,
         ),
         Condition(
-            "other layers equal", spread <= allowed, allowed - spread, f"they differ by {spread:g}"
+            "other layers equal",
+            spread <= allowed,
+            allowed - spread,
+            f"they differ by {spread:g}",
+            ZERO_LAST,
         ),
         Condition(
             "no entry of the common layer zero",
             not bool(dead.any()),
             float(np.min(first**2)),
             f"zero at {listed(dead)}" if dead.any() else f"smallest square {np.min(first**2):.3g}",
+            ZERO_LAST,
         ),
     )
 
@@ -56,12 +68,10 @@ def _conditions(problem: Problem) -> Sequence[Condition]:
     return (network, finite_scale(problem), *_start(problem.init.direction, 0.0))
 
 
-def _reduced_conditions(kind: Any, words: str, problem: Problem) -> Sequence[Condition]:
+def _reduced_conditions(kind: type[Network], words: str, problem: Problem) -> Sequence[Condition]:
     """Of a network of this kind: the form, and the start in its terms."""
-    network = problem.network
-    fits = Condition(
-        f"{words} network", isinstance(network, kind), None, f"the network is {network}"
-    )
+    holds = isinstance(problem.network, kind)
+    fits = kind_of_network(problem, f"{words} network", holds, f"use {kind.__name__}")
     scale = finite_scale(problem)
     if not fits.holds:
         return (fits, scale)
@@ -88,7 +98,8 @@ def _conditions_7(problem: Problem) -> Sequence[Condition]:
     off = float(np.abs(first - first[0, 0] * np.eye(len(first))).max())
     allowed = FORM_TOLERANCE * float(np.abs(first).max())
     name = "first layer a multiple of the identity"
-    return (*conditions, Condition(name, off <= allowed, allowed - off, f"off by {off:.3g}"))
+    detail = f"off by {off:.3g}"
+    return (*conditions, Condition(name, off <= allowed, allowed - off, detail, IDENTITY))
 
 
 def _limit(problem: Problem) -> Limit:

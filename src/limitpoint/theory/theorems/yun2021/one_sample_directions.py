@@ -15,6 +15,7 @@ from limitpoint.theory.atlas import Theorem, register
 from limitpoint.theory.certificates.certificate import Certificate
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.solvers.one_sample import OneSample
+from limitpoint.theory.theorems.shared_conditions import kind_of_network
 from limitpoint.theory.theorems.yun2021.citation import CITATION
 from limitpoint.theory.theorems.yun2021.one_sample_limits import leads, one_sample_of
 
@@ -34,11 +35,11 @@ def _conditions_short(problem: Problem) -> Sequence[Condition]:
     network = problem.network
     short = isinstance(network, Convolutional) and network.depth == 2
     short = short and network.filter_sizes[0] in (1, 2)  # type: ignore[attr-defined]  # it is one
-    fits = Condition(
+    fits = kind_of_network(
+        problem,
         "two-layer convolutional network with a filter of length 1 or 2",
         short,
-        None,
-        f"the network is {network}",
+        "use Convolutional((2, n)), n the number of features",
     )
     conditions, sample = one_sample_of(problem)
     if not short or sample is None:
@@ -50,6 +51,8 @@ def _conditions_short(problem: Problem) -> Sequence[Condition]:
         abs(overlap) > sample.spectrum.resolution,
         abs(overlap),
         f"xᵀ←x is {overlap:.3g} of ‖x‖²" if problem.init.direction[0].size == 2 else "no shift",
+        "use a sample that is not orthogonal to itself shifted by one",
+        "data",
     )
     return (fits, *conditions[1:], leads(sample), clear)
 

@@ -25,6 +25,7 @@ from limitpoint.theory.solvers.mirror.mirror_limit import mirror_limit
 from limitpoint.theory.solvers.one_sample import OneSample
 from limitpoint.theory.solvers.radial_limit import limit_at
 from limitpoint.theory.theorems.diagonalisable import diagonal_layers
+from limitpoint.theory.theorems.shared_conditions import kind_of_network
 from limitpoint.theory.theorems.yun2021.citation import CITATION
 
 __all__ = ["leads", "one_sample_of"]
@@ -38,13 +39,26 @@ def one_sample_of(problem: Problem) -> tuple[tuple[Condition, ...], OneSample | 
     sample = OneSample.of(problem) if one and layers == 2 else None
     known = sample is not None or (layers == 2 and not one)
     return (
-        Condition("two-layer tensor network", known, None, f"the network is {problem.network}"),
-        Condition("one sample, not zero", one, None, f"there are {task.n_samples}"),
+        kind_of_network(
+            problem,
+            "two-layer tensor network",
+            known,
+            "use Tensor, Convolutional or MatrixProduct with two layers",
+        ),
+        Condition(
+            "one sample, not zero",
+            one,
+            None,
+            f"there are {task.n_samples}",
+            "use one sample that is not zero",
+            "data",
+        ),
         Condition(
             "scale below infinity",
             init.log_scale < np.inf,
             None,
             f"log_scale is {init.log_scale:g}",
+            "give a finite scale",
         ),
     ), sample
 
@@ -52,7 +66,9 @@ def one_sample_of(problem: Problem) -> tuple[tuple[Condition, ...], OneSample | 
 def leads(sample: OneSample) -> Condition:
     """The condition on the start."""
     name = "first layer larger along every singular vector, p² > q²"
-    return Condition(name, sample.lead > 0, sample.lead, f"smallest p² − q² {sample.lead:.3g}")
+    detail = f"smallest p² − q² {sample.lead:.3g}"
+    change = "start from a larger first layer, or a zero last one, Init.zero_last(...)"
+    return Condition(name, sample.lead > 0, sample.lead, detail, change)
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
@@ -66,7 +82,8 @@ def _conditions_any(problem: Problem) -> Sequence[Condition]:
         return conditions
     push, name = sample.push, "some singular vector grows towards y"
     detail = f"largest p ± q that grows {push:.3g}"
-    return (*conditions, Condition(name, push > 0, push, detail))
+    change = "turn the sign of one layer, or start from Init.random(...)"
+    return (*conditions, Condition(name, push > 0, push, detail, change))
 
 
 def _limit(problem: Problem) -> Limit:
