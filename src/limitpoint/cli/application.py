@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand
 
 import limitpoint
-from limitpoint.cli.output import OVERWRITE, PIPE_CLOSED, naming
+from limitpoint.cli.output import OVERWRITE, PIPE_CLOSED, naming, write
 from limitpoint.cli.typed_values import real_number
 from limitpoint.cli.wording import as_typed
 from limitpoint.errors import Cancelled
@@ -169,7 +169,7 @@ def _interruptions() -> Iterator[list[int]]:
 
 def _show_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"limitpoint {limitpoint.__version__}")
+        write(f"limitpoint {limitpoint.__version__}")
         raise typer.Exit
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from limitpoint.cli.application import command
-from limitpoint.cli.output import Overwrite, check_free, naming
+from limitpoint.cli.output import Overwrite, check_free, naming, tell
 from limitpoint.errors import LimitpointError
 
 __all__: list[str] = []
@@ -49,7 +49,7 @@ def example_command(
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
-    typer.echo(f"{', '.join(files)} written to {folder}", err=True)
+    tell(f"{', '.join(files)} written to {folder}")
 
 
 def _files() -> dict[str, str]:

@@ -8,7 +8,7 @@ import typer
 
 from limitpoint.cli.application import command
 from limitpoint.cli.names import EXPERIMENTS, completing, did_you_mean
-from limitpoint.cli.output import FAILED, Json, Overwrite, check_free, naming, show
+from limitpoint.cli.output import FAILED, Json, Overwrite, check_free, naming, show, write
 from limitpoint.errors import LimitpointError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def reproduce_command(
 
     if list_:
         for one in experiments():
-            typer.echo(f"{one.id}: {one.title}")
+            write(f"{one.id}: {one.title}")
         return
     if all_ == bool(names):
         raise LimitpointError("name experiments or papers, or give --all; --list shows them")
@@ -96,7 +96,7 @@ def report_command(
     from limitpoint.papers import report
 
     with naming(str(to or out)):
-        typer.echo(report(out, to))
+        write(str(report(out, to)))
 
 
 @command("errata")
@@ -109,7 +109,7 @@ def errata_command(markdown: Markdown = False, json_: Json = False) -> None:
 
     found = demonstrate_all()
     if markdown:
-        typer.echo(found.to_markdown(), nl=False)
+        write(found.to_markdown(), nl=False)
     else:
         show(found, json_)
     if not found.shown:
@@ -125,12 +125,12 @@ def atlas_command(markdown: Markdown = False, json_: Json = False) -> None:
     if markdown:
         from limitpoint.papers import atlas_page
 
-        typer.echo(atlas_page(), nl=False)
+        write(atlas_page(), nl=False)
         return
     if json_:
         fields = ("id", "citation", "concludes", "statement")
-        typer.echo(json.dumps([{f: getattr(t, f) for f in fields} for t in theorems()], indent=2))
+        write(json.dumps([{f: getattr(t, f) for f in fields} for t in theorems()], indent=2))
         return
     for theorem in theorems():
         heading = f"{theorem.id} (concludes a {theorem.concludes})"
-        typer.echo(f"{Page(heading, theorem.statement, theorem.citation)}\n")
+        write(f"{Page(heading, theorem.statement, theorem.citation)}\n")

@@ -3,6 +3,7 @@
 import inspect
 import json
 import math
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +34,8 @@ __all__ = [
     "not_reached",
     "save",
     "show",
+    "tell",
+    "write",
 ]
 
 # The exit statuses besides 0; the last is the shell's for a command that wrote to a closed pipe.
@@ -74,12 +77,22 @@ OVERWRITE = inspect.Parameter(
 )
 
 
+def write(text: str, *, nl: bool = True) -> None:
+    """Write to standard output, as it is encoded: the library takes ASCII for a mistake."""
+    typer.echo(text, file=sys.stdout, nl=nl)
+
+
+def tell(text: str) -> None:
+    """Write to standard error, in the same way."""
+    typer.echo(text, file=sys.stderr)
+
+
 def show(result: Any, as_json: bool) -> None:
     """Print a result as a table or as JSON."""
     if as_json:
-        typer.echo(_json(result.to_dict()))
+        write(_json(result.to_dict()))
     else:
-        typer.echo(str(result))
+        write(str(result))
 
 
 def _json(content: Any) -> str:
@@ -104,7 +117,7 @@ def save(path: Path | None, draw: Callable[[], Any]) -> None:
 
         with naming(str(path)):
             plot.save(draw(), path)
-        typer.echo(f"figure written to {path}", err=True)
+        tell(f"figure written to {path}")
 
 
 @contextmanager
@@ -126,7 +139,7 @@ def judge(status: "Status", *fine: "Status") -> None:
 
 def not_reached(why: str) -> None:
     """Exit with status 3, saying why in one line."""
-    typer.echo(why, err=True)
+    tell(why)
     raise typer.Exit(NOT_REACHED)
 
 

@@ -6,7 +6,7 @@ import typer
 
 import limitpoint as lp
 from limitpoint.cli.application import command
-from limitpoint.cli.output import Json, Plot, judge, not_reached, save, show
+from limitpoint.cli.output import Json, Plot, judge, not_reached, save, show, write
 from limitpoint.cli.problem_reading import on_a_problem
 from limitpoint.errors import LimitpointError
 
@@ -93,13 +93,13 @@ def activation_command(problem: "Problem", json_: Json = False) -> None:
     show(activation_times(problem.network, problem.init, feature_names=names), json_)
     if not json_:
         degree = problem.network.degree
-        typer.echo("The unit is " + ("log(1/s)." if degree == 2 else f"s^{2 - degree}."))
+        write("The unit is " + ("log(1/s)." if degree == 2 else f"s^{2 - degree}."))
 
 
 @command("explain")
 @on_a_problem()
 def explain_command(problem: "Problem", all_: AllTheorems = False, json_: Json = False) -> None:
-    """Show which theorem is used, and why the nearest others are not.
+    """Show which theorem is used, and why the nearest are not.
 
     With its margin, and what to change.
     """

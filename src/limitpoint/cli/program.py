@@ -18,7 +18,7 @@ from limitpoint.cli import (
     verdict_commands,
 )
 from limitpoint.cli.application import app
-from limitpoint.cli.output import BAD_INPUT, INTERRUPTED
+from limitpoint.cli.output import BAD_INPUT, INTERRUPTED, tell
 from limitpoint.errors import Cancelled, LimitpointError
 
 __all__ = ["app", "run"]
@@ -39,7 +39,18 @@ app.registered_commands.sort(key=lambda one: _PLACES[getattr(one.callback, "__mo
 # What a wrong option or argument raises; the command-line library does not export the class itself.
 USAGE_ERROR: Any = typer.BadParameter.__base__
 # What letters that few terminals lack look like in ASCII.
-SIMILAR = {"−": "-", "–": "-", "—": "-", "‖": "|", "×": "x", "·": ".", "→": ">", "≤": "<", "≥": ">"}
+SIMILAR = {
+    "─": "-",
+    "−": "-",
+    "–": "-",
+    "—": "-",
+    "‖": "|",
+    "×": "x",
+    "·": ".",
+    "→": ">",
+    "≤": "<",
+    "≥": ">",
+}
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 
 
@@ -66,7 +77,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _say(message: str, status: int) -> int:
-    typer.echo(message, err=True)
+    tell(message)
     return status
 
 

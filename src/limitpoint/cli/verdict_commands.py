@@ -14,7 +14,7 @@ from limitpoint.cli.optimiser_options import (
     check_batch_size,
     optimiser_of,
 )
-from limitpoint.cli.output import Json, Plot, conclude
+from limitpoint.cli.output import Json, Plot, conclude, write
 from limitpoint.cli.problem_reading import on_a_problem
 from limitpoint.errors import LimitpointError
 
@@ -64,5 +64,5 @@ def demo_command(json_: Json = False, plot_: Plot = None) -> None:
     problem = lp.Problem(network, lp.Init.random(network, task, scale=1e-4, seed=0), task)
     verdict = lp.verify(problem, training=lp.GD(learning_rate=2e-3), steps=60_000)
     if not json_:
-        typer.echo(f"{verdict.limit}\n")
+        write(f"{verdict.limit}\n")
     conclude(verdict, json_, plot_)
