@@ -40,6 +40,7 @@ docs: $(READY)  ## what is generated: the atlas of theorems, the errata, two fig
 	$(BIN)/limitpoint errata --markdown > docs/errata.md
 	$(BIN)/python docs/figures/architecture.py docs/images/architecture.png
 	$(BIN)/python docs/figures/saddles.py docs/images/saddles.png
+	$(BIN)/python docs/figures/network.py docs/images/network.png
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -96,6 +96,8 @@ NOT_TASK = (*OBJECTS, None, NETWORK, lp.Regression)
 NOT_OPTIMISER = (*OBJECTS, None, 0.1, lp.GD, TASK)
 NOT_RUN = (*OBJECTS, None, lp.results.Trajectory, problem())
 NOT_LIMIT = (*OBJECTS, lp.results.Limit, problem())
+# Names of two features.
+NAMES = (*OBJECTS, "ab", ["a"], ["a", 1], ["a", "a"], ["a", "b", "c"])
 NOT_PATH = (5, 1j, None, object(), Unshown(), ["x"], b"x", "nul\0nul", np.ones(2))
 SEVERAL_NUMBERS = ("x", b"x", {"a": 1}, object(), Unshown(), [], ["a", 2], [1.5, 2], [True, 2])
 
@@ -103,6 +105,18 @@ SEVERAL_NUMBERS = ("x", b"x", {"a": 1}, object(), Unshown(), [], ["a", 2], [1.5,
 def without(values, *kinds):
     """Those that are of none of these classes."""
     return tuple(one for one in values if not isinstance(one, kinds))
+
+
+# What figures are drawn into, and which of their panels.
+NOT_AXES = {
+    "ax": (*OBJECTS, [], [None]),
+    "figsize": (
+        *OBJECTS[:-1],
+        *([], [1.0, -1.0], (np.nan, 1.0), (1.0, HUGE), (1e9, 1.0), (True, 1.0), (MASKED, 1.0)),
+        *((1.0, 2.0, 3.0), np.ones(3), np.ones((2, 2)), (Unshown(), 1.0), ("3", "2")),
+    ),
+}
+NOT_PANELS = {**NOT_AXES, "panels": (*OBJECTS, [], ["x"], [None], [["coefs"]])}
 
 
 # ---------------------------------------------------------------- the table
@@ -144,6 +158,8 @@ TABLE = {
             "X": (*FINITE_ARRAY, None, 1.0, [1.0], [[]], [[1e300]], [[1e-300]]),
             "y": (*FINITE_ARRAY, None, 1.0, [1.0, 2.0], [1e300]),
             "loss_factor": (*POSITIVE, None, 1e300, 1e-300, 1.7e308),
+            "feature_names": NAMES,
+            "target_names": (*NAMES, ["a"]),
         },
     ),
     "Classification": Entry(
@@ -154,6 +170,7 @@ TABLE = {
             "y": (*FINITE_ARRAY, None, [0, 1], [[1], [-1]], [1]),
             "loss": (*WORD, None, "hinge"),
             "loss_factor": (*POSITIVE, None, 1e300),
+            "feature_names": NAMES,
         },
     ),
     "MatrixSensing": Entry(
@@ -208,7 +225,7 @@ TABLE = {
     "activation_times": Entry(
         lp.analysis.activation_times,
         {"network": NETWORK, "init": problem().init},
-        {"network": NOT_NETWORK, "init": (*OBJECTS, None, lp.Init)},
+        {"network": NOT_NETWORK, "init": (*OBJECTS, None, lp.Init), "feature_names": NAMES},
     ),
     "singular_vector_residual": Entry(
         lp.analysis.singular_vector_residual,
@@ -301,6 +318,7 @@ TABLE = {
             "upper": (*GROWTH, None),
             "max_saddles": WHOLE,
             "stop": without(OBJECTS, lp.Status),
+            "feature_names": NAMES,
         },
     ),
     "stationarity": Entry(
@@ -513,7 +531,8 @@ TABLE = {
     "SaddlePath.in_units_of": Entry(
         lp.saddle_path([[1.0, 2.0]], [1.0]).in_units_of, {}, {"time_unit": (*SCALE, 0.0, None)}
     ),
-    # ------------------------------------------------ figures
+    # ------------------------------------------------ figures; ax, figsize and panels are one
+    # mechanism for all, tried on each in tests/plot/test_panels.py
     "plot.plot_trajectory": Entry(
         lp.plot.plot_trajectory,
         {"trajectory": run()},
@@ -522,24 +541,47 @@ TABLE = {
             "limit": NOT_LIMIT,
             "training": without(NOT_RUN, type(None)),
             "bound": (*FINITE_ARRAY, 1.0, [1.0]),
+            **NOT_PANELS,
         },
     ),
-    "plot.plot_limit": Entry(lp.plot.plot_limit, {}, {"limit": (*NOT_LIMIT, None)}),
+    "plot.plot_limit": Entry(
+        lp.plot.plot_limit,
+        {"limit": lp.predict(problem())},
+        {"limit": (*NOT_LIMIT, None), **NOT_PANELS},
+    ),
+    "plot.plot_network": Entry(
+        lp.plot.plot_network,
+        {"network": lp.Diagonal(2)},
+        {
+            "network": (*OBJECTS, None, lp.Diagonal),
+            "task": without(NOT_TASK, type(None)),
+            "features": without(WHOLE, type(None)),
+            **NOT_AXES,
+        },
+    ),
     "plot.plot_path": Entry(
-        lp.plot.plot_path, {}, {"path": (*OBJECTS, None, lp.results.LimitPath)}
+        lp.plot.plot_path,
+        {"path": lp.predict_path(problem(), [0.1])},
+        {"path": (*OBJECTS, None, lp.results.LimitPath), **NOT_AXES},
     ),
     "plot.plot_saddles": Entry(
-        lp.plot.plot_saddles, {}, {"path": (*OBJECTS, None, lp.results.SaddlePath)}
+        lp.plot.plot_saddles,
+        {"path": lp.saddle_path([[1.0, 2.0]], [1.0])},
+        {
+            "path": (*OBJECTS, None, lp.results.SaddlePath),
+            "axis": (*OBJECTS, None, "log"),
+            **NOT_PANELS,
+        },
     ),
     "plot.plot_limit_direction": Entry(
         lp.plot.plot_limit_direction,
-        {"found": None},
-        {"found": (*OBJECTS, None, lp.results.LimitDirection)},
+        {"found": lp.analysis.limit_direction(problem("classes"))},
+        {"found": (*OBJECTS, None, lp.results.LimitDirection), "limit": NOT_LIMIT, **NOT_PANELS},
     ),
     "plot.plot_sweep": Entry(
         lp.plot.plot_sweep,
         {"sweep": lp.train_many(problem("rank one"), [lp.GD(0.1)], 10)},
-        {"sweep": (*OBJECTS, None, lp.results.Sweep), "probe": (*WORD, "speed")},
+        {"sweep": (*OBJECTS, None, lp.results.Sweep), "probe": (*WORD, "speed"), **NOT_PANELS},
     ),
     "plot.plot_spectrum": Entry(
         lp.plot.plot_spectrum,
@@ -549,6 +591,7 @@ TABLE = {
             "layer": (*WHOLE, None, 2, "loss"),
             "predicted": (*FINITE_ARRAY, 1.0),
             "jumps": (*FINITE_ARRAY, 1.0),
+            **NOT_AXES,
         },
     ),
     "papers.plot_plane": Entry(
@@ -565,7 +608,11 @@ TABLE = {
     "plot.save": Entry(
         lp.plot.save,
         {"figure": lp.plot.plot_limit(lp.predict(problem())), "path": "figure.png"},
-        {"figure": (*OBJECTS, None), "path": (*NOT_PATH, "figure.xyz")},
+        {
+            "figure": (*OBJECTS, None),
+            "path": (*NOT_PATH, "figure.xyz"),
+            "dpi": without(POSITIVE, type(None)),
+        },
     ),
     # ------------------------------------------------ files
     "io.load": Entry(lp.io.load, {}, {"path": NOT_PATH}),
@@ -578,7 +625,11 @@ TABLE = {
     "save_problem": Entry(
         lp.io.save_problem,
         {"problem": problem(), "path": "problem.toml"},
-        {"problem": NOT_PROBLEM, "path": NOT_PATH},
+        {
+            "problem": NOT_PROBLEM,
+            "path": (*NOT_PATH, "problem.json", "", "a.npz:b.toml", "a.npz"),
+            "overwrite": (None, 1, "yes", [True]),
+        },
     ),
     "io.full_name": Entry(io.full_name, {}, {"name": without((*WORD, None), str)}),
     "io.make_network": Entry(
@@ -593,7 +644,14 @@ TABLE = {
             "source": (),
             "name": without((*WORD, None), str),
             "folder": NOT_PATH,
+            "header": TRUTH,
+            "index_column": TRUTH,
         },
+    ),
+    "io.read_table": Entry(
+        io.read_table,
+        {"path": "table.csv"},
+        {"path": (*NOT_PATH, "table.xyz"), "header": TRUTH, "index_column": TRUTH},
     ),
     "io.read_task": Entry(
         io.read_task,
@@ -652,6 +710,7 @@ INTERFACES = {"Diffusion", "Probe"} | {
 # Results, which the library makes: their fields are what it has computed.
 RESULTS = {
     *(
+        "io.Table",
         "Certificate",
         "Check",
         "Condition",
@@ -679,7 +738,6 @@ WITHOUT_ARGUMENTS = {"Paired", "theorems"}
 LEFT_OUT = {
     "io.read_array": {"source"},
     "io.make_network": {"numbers"},
-    "plot.plot_limit_direction": {"limit"},
 }
 
 

@@ -143,7 +143,10 @@ def test_every_public_name_has_one_line_in_the_api_page():
     rooms = {name for name in lp.__all__ if isinstance(getattr(lp, name), ModuleType)}
     wanted = [name for name in lp.__all__ if name not in rooms]
     wanted += [f"{room}.{name}" for room in ROOMS for name in getattr(lp, room).__all__]
-    wanted += [f"io.{name}" for name in ("load", "load_problem", "save", "save_problem")]
+    wanted += [
+        f"io.{name}"
+        for name in ("Table", "load", "load_problem", "read_table", "save", "save_problem")
+    ]
     wanted += [f"lp.{room}" for room in rooms - {*ROOMS, "io"}]
     assert sorted(listed) == sorted(wanted)
 

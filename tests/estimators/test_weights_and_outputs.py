@@ -202,7 +202,7 @@ def test_networks_without_a_theorem_from_zero_start_elsewhere(network):
 
 def test_data_that_cannot_be_used():
     X, y, _ = wide()
-    model = SaddlePathRegressor().fit(X, y)
+    model = SaddlePathRegressor().fit(X, 100 * y)
     for make in (SaddlePathRegressor, SaddlePathRegressorCV, ImplicitBiasRegressor):
         with pytest.raises(DataError, match="y must be an array of real numbers; it is a sparse"):
             make().fit(X, sparse.csr_array(np.stack([y, y], axis=1)))

@@ -301,7 +301,7 @@ def test_a_bound_is_for_a_regression(separated):
 def test_the_limit_of_a_classification_is_its_direction(tmp_path):
     limit = lp.predict(problems(CLASSES)["convolutional"][0])
     values, logs = rendered(lp.plot.plot_limit(limit), tmp_path).axes
-    assert values.get_title().startswith("direction by yun2021.corollary3")
+    assert values.get_title().startswith("predicted limit direction (yun2021.corollary3")
     assert values.get_ylabel() == "coefficient / norm"
     np.testing.assert_allclose(values.lines[0].get_ydata(), limit.direction, rtol=1e-12)
     np.testing.assert_allclose(logs.lines[0].get_ydata(), -0.5 * np.log10(2), rtol=1e-9)

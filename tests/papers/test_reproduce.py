@@ -91,6 +91,42 @@ def test_a_broken_record_is_no_record(tmp_path):
     assert reproduce([Toy()], tmp_path).outcomes[0].again
 
 
+@pytest.mark.parametrize("name", ["figure.png", "figure.pdf", "data.nc", "checks.json"])
+@pytest.mark.parametrize("damage", ["gone", "changed"])
+def test_a_damaged_folder_is_run_again(tmp_path, name, damage):
+    reproduce([Toy()], tmp_path)
+    file = tmp_path / "toy2026-figure0" / name
+    if damage == "gone":
+        file.unlink()
+    elif name == "checks.json":  # whole as JSON, but not as a record
+        record = json.loads(file.read_text())
+        file.write_text(json.dumps({**record, "checks": [{"name": "value"}]}))
+    else:
+        file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(LimitpointError, match="no finished experiment"):
+        report(tmp_path)
+    again = reproduce([Toy()], tmp_path)
+    assert again.outcomes[0].again
+    assert again.passed
+    assert not reproduce([Toy()], tmp_path).outcomes[0].again
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["the same", "another"])
+def test_two_runs_on_one_folder_leave_each_other_alone(tmp_path, number):
+    """One begins while the other is filling its folder."""
+
+    class Slow(Toy):
+        def plot(self, data):
+            reproduce([Toy(number=number)], tmp_path)
+            return super().plot(data)
+
+    found = reproduce([Slow()], tmp_path)
+    assert found.passed, found.outcomes
+    folders = {folder.name for folder in tmp_path.iterdir()}
+    assert folders == {"toy2026-figure0", f"toy2026-figure{number}"}
+    assert not reproduce([Toy()], tmp_path).outcomes[0].again
+
+
 SCRIPT = """
 import os, signal, sys, time
 from pathlib import Path

@@ -142,7 +142,8 @@ def test_any_number_of_features(n, tmp_path):
     limit = lp.predict(problem)
     figure = rendered(lp.plot.plot_trajectory(lp.flow(problem), limit), tmp_path)
     named = min(n, 7)
-    assert len(legend(figure.axes[0])) == named + 1
+    rest = [f"{n - named} others"] if n > named else []
+    assert legend(figure.axes[0])[named:] == [*rest, "predicted limit"]
     assert len(dashed(figure.axes[0])) == named
     rendered(lp.plot.plot_limit(limit), tmp_path)
 
@@ -262,7 +263,7 @@ def test_a_limit(example, tmp_path):
     assert values.get_ylabel() == "coefficient"
     assert logs.get_ylabel() == "log₁₀ |coefficient|"
     assert logs.get_xlabel() == "feature"
-    assert values.get_title() == f"limit by {limit.theorem.id}"
+    assert values.get_title() == f"predicted limit ({limit.theorem.id})"
     assert legend(logs) == ["positive", "negative"]
     points = next(line for line in values.lines if line.get_marker() == "o")
     np.testing.assert_array_equal(points.get_ydata(), limit.coef)
@@ -362,7 +363,7 @@ def test_paths_of_few_scales(scales, labels, tmp_path):
 def test_a_path_of_many_coefficients(tmp_path):
     path = lp.predict_path(balanced(wide(40)), [0.0, 1e-2, 1.0])
     (axes,) = rendered(lp.plot.plot_path(path), tmp_path).axes
-    assert len(legend(axes)) == 7
+    assert legend(axes)[7:] == ["33 others"]
 
 
 # ---------------------------------------------------------------- saddle paths
@@ -378,7 +379,7 @@ def test_a_saddle_path(tmp_path):
     path = lp.saddle_path(task.X, task.y)
     figure = rendered(lp.plot.plot_saddles(path), tmp_path)
     values, losses, *bars = figure.axes
-    assert values.get_title() == "saddle path: 3 saddles"
+    assert values.get_title() == "saddle path: 3 saddles, 3 of 4 coefficients activate"
     assert values.get_ylabel() == "coefficient"
     assert losses.get_ylabel() == "loss"
     assert losses.get_yscale() == "log"
@@ -390,23 +391,32 @@ def test_a_saddle_path(tmp_path):
         curve = curves[f"β[{i}]"]
         np.testing.assert_array_equal(curve.get_xdata()[:-1], path.path_times)
         np.testing.assert_array_equal(curve.get_ydata(), [*path.coefs[:, i], path.coefs[-1, i]])
-    # The exact fit has no place on a logarithmic axis.
+    # The exact fit has no place on a logarithmic axis: it is drawn below all others, and says so.
     (loss,) = steps_of(losses).values()
     np.testing.assert_array_equal(loss.get_ydata()[:3], path.losses[:3])
-    assert np.isnan(loss.get_ydata()[3:]).all()
-    assert [axes.get_title() for axes in bars] == ["at the start", "at saddle 1", "at saddle 2"]
+    np.testing.assert_allclose(loss.get_ydata()[3:], path.losses[2] / 10)
+    assert legend(losses) == [f"fitted: loss {path.losses[-1]:.0e}"]
+    (bars,) = bars
+    assert [text.get_text() for text in bars.texts] == ["start", "saddle 1", "saddle 2"]
+    assert bars.get_xlabel() == "feature, the next to activate in colour"
 
 
 def test_bars_are_the_waiting_times_and_the_next_to_activate_is_the_shortest():
     task = lp.examples.zhao_eq7()
     path = lp.saddle_path(task.X, task.y)
-    for stage, axes in enumerate(lp.plot.plot_saddles(path).axes[2:]):
-        features = [int(label.get_text()) for label in axes.get_xticklabels()]
-        heights = [bar.get_height() for bar in axes.patches]
-        np.testing.assert_array_equal(heights, path.waiting_times(stage)[features])
+    (axes,) = lp.plot.plot_saddles(path, panels="bars").axes
+    features = {
+        place: int(label.get_text())
+        for place, label in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
+    }
+    assert len(axes.containers) == 3
+    for stage, bars in enumerate(axes.containers):
+        shown = [features[bar.get_x() + bar.get_width() / 2] for bar in bars]
+        heights = [bar.get_height() for bar in bars]
+        np.testing.assert_array_equal(heights, path.waiting_times(stage)[shown])
         coloured = [
             feature
-            for feature, bar in zip(features, axes.patches, strict=True)
+            for feature, bar in zip(shown, bars, strict=True)
             if bar.get_facecolor()[0] != bar.get_facecolor()[1]
         ]
         assert coloured == list(path.entered[stage])
@@ -436,7 +446,7 @@ def test_no_saddles(tmp_path):
     figure = rendered(lp.plot.plot_saddles(path), tmp_path)
     assert len(figure.axes) == 2
     assert figure.axes[0].get_legend() is None
-    assert figure.axes[0].get_title() == "saddle path: 0 saddles"
+    assert figure.axes[0].get_title() == "saddle path: 0 saddles, 0 of 2 coefficients activate"
 
 
 def test_no_saddles_although_there_is_a_loss(tmp_path):
@@ -447,6 +457,7 @@ def test_one_saddle(tmp_path):
     figure = rendered(lp.plot.plot_saddles(lp.saddle_path([[1.0, 2.0]], [1.0])), tmp_path)
     assert legend(figure.axes[0]) == ["β[1]"]
     assert len(figure.axes) == 3
+    assert figure.axes[0].get_title() == "saddle path: 1 saddle, 1 of 2 coefficients activate"
 
 
 def test_one_saddle_at_time_zero(tmp_path):
@@ -454,14 +465,43 @@ def test_one_saddle_at_time_zero(tmp_path):
     rendered(lp.plot.plot_saddles(lp.saddle_path([[2.0]], [1.0], 0.0, 0.0)), tmp_path)
 
 
-def test_many_saddles(tmp_path):
+@pytest.fixture(scope="module")
+def many():
+    """A path whose first half takes a fiftieth of its time."""
     rng = np.random.default_rng(0)
     path = lp.saddle_path(rng.standard_normal((40, 200)), rng.standard_normal(40))
-    assert path.n_saddles > 40
-    figure = rendered(lp.plot.plot_saddles(path), tmp_path)
-    assert len(legend(figure.axes[0])) == 7
-    assert len(figure.axes) == 2 + 5
-    assert all(len(axes.patches) <= 8 for axes in figure.axes[2:])
+    assert path.n_saddles == 58
+    assert path.path_times[29] < path.path_times[-1] / 20
+    return path
+
+
+def test_many_saddles(many, tmp_path):
+    values, _, bars = rendered(lp.plot.plot_saddles(many), tmp_path).axes
+    active = int(many.coefs.any(axis=0).sum())
+    assert legend(values)[7:] == [f"{active - 7} others"]
+    assert values.get_title() == f"saddle path: 58 saddles, {active} of 200 coefficients activate"
+    assert len(bars.containers) == 5
+    assert all(len(stage) <= 8 for stage in bars.containers)
+    assert bars.get_xlabel().endswith("shortest of up to 200; 53 more saddles")
+
+
+@pytest.mark.parametrize("axis", ["auto", "time", "symlog", "saddle"])
+def test_the_first_half_of_the_saddles_has_a_part_of_the_axis(many, axis, tmp_path):
+    figure = rendered(lp.plot.plot_saddles(many, axis=axis, panels="coefs"), tmp_path)
+    (axes,) = figure.axes
+    edges = next(iter(steps_of(axes).values())).get_xdata()
+    ends = axes.transData.transform([(edges[k], 0.0) for k in (1, 29, -1)])[:, 0]
+    part = (ends[1] - ends[0]) / (ends[2] - ends[0])
+    assert (part > 0.2) == (axis != "time")
+    words = (
+        "saddle (0 is the start)" if axis == "saddle" else "time, in units of the activation time"
+    )
+    assert axes.get_xlabel() == words
+
+
+def test_an_axis_that_is_not_there(many):
+    with pytest.raises(lp.errors.LimitpointError, match="axis must be one of auto, time, symlog"):
+        lp.plot.plot_saddles(many, axis="log")
 
 
 def test_a_tie_colours_every_bar_that_activates(tmp_path):

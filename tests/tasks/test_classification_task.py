@@ -13,6 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 import limitpoint as lp
 from limitpoint.errors import DataError, NotSeparable
+from limitpoint.foundation.linalg import equilibrate
 
 X = np.array([[1.0, 2.0], [0.0, -3.0]])
 Y = np.array([1.0, -1.0])
@@ -166,10 +167,18 @@ def test_each_kind_of_task_says_what_it_is_not():
 
 
 def test_units_that_are_too_far_apart_are_refused():
-    with pytest.raises(DataError, match=r"the largest of column 1 is 1e-200\. Rescale that column"):
+    with pytest.raises(DataError, match=r"the largest of column 1 is 1e-200\. Rescale it"):
         lp.Classification([[1.0, 1e-200], [1.0, 0.0]], [1, 1])
+    with pytest.raises(DataError, match=r"the largest of row 0 is 1e-200\. Rescale it"):
+        lp.Classification([[1e-200, 1e-200], [1.0, 1.0]], [1, 1])
 
 
-def test_a_row_of_the_smallest_numbers_is_separated():
-    task = lp.Classification([[5e-324, 0.0], [1.0, 1.0]], [1, 1])
-    assert (task.signed @ task.separation.direction > 0).all()
+def test_a_loss_beyond_the_largest_float_is_infinite():
+    task = lp.Classification([[1.0]], [1])
+    assert task.loss([-1e4]) == np.inf
+
+
+def test_rows_of_the_smallest_numbers_are_equilibrated():
+    rows, columns = equilibrate(np.array([[5e-324, 0.0], [1.0, 1.0]]))
+    assert np.isfinite(rows).all()
+    assert np.isfinite(columns).all()

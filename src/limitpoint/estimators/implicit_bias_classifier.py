@@ -174,11 +174,17 @@ class ImplicitBiasClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[
             added.append(np.diag(sizes))
         return np.hstack(added)
 
+    def _added_names(self, samples: int) -> list[str]:
+        """What the inputs that were added are called."""
+        errors = [f"(error {i})" for i in range(samples)] if np.isfinite(self.C) else []
+        return [*["(intercept)"] * bool(self.fit_intercept), *errors]
+
     def _limit(
         self, network: Network, inputs: Float, positive: NDArray[np.bool_], label: Any
     ) -> Limit:
         try:
-            task = Classification(inputs, np.where(positive, 1.0, -1.0))
+            names = self._names(self._added_names(len(inputs)))
+            task = Classification(inputs, np.where(positive, 1.0, -1.0), feature_names=names)
         except NotSeparable as error:
             through = "" if self.fit_intercept else " through the origin"
             raise NotSeparable(

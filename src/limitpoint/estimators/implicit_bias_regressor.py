@@ -86,13 +86,13 @@ class ImplicitBiasRegressor(LinearRegressor):
         dense = matrix.toarray() if issparse(matrix) else matrix
         rows = FittedRows.of(dense, targets, weights, self.fit_intercept)
         if targets.ndim == 1 or _takes_all_outputs(network, rows.X, rows.y):
-            limit = standard_limit(network, Regression(rows.X, rows.y), scale)
+            task = Regression(rows.X, rows.y, feature_names=self._names())
+            limit = standard_limit(network, task, scale)
             self.limit_, self.n_iter_ = limit, limit.iterations
             coef = limit.coef
         else:
-            limits = [
-                standard_limit(network, Regression(rows.X, target), scale) for target in rows.y.T
-            ]
+            tasks = (Regression(rows.X, y, feature_names=self._names()) for y in rows.y.T)
+            limits = [standard_limit(network, task, scale) for task in tasks]
             self.limit_, self.n_iter_ = limits, [limit.iterations for limit in limits]
             coef = np.stack([limit.coef for limit in limits], axis=1)
         self._set_coef(coef, rows)

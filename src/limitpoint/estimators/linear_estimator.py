@@ -1,5 +1,6 @@
 """What the estimators share: the checks of data and weights, scores, tags."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,14 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # untyped library
             raise
         except Exception as error:  # whatever an object of another library raises, too
             raise DataError(f"X and y must be arrays of real numbers: {error}") from None
+
+    def _names(self, added: Sequence[str] = ()) -> tuple[str, ...] | None:
+        """The names of the columns, where X was a frame and they differ, and of added inputs."""
+        known = getattr(self, "feature_names_in_", None)
+        if known is None:
+            return None
+        names = (*(str(name) for name in known), *added)
+        return names if len(set(names)) == len(names) else None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

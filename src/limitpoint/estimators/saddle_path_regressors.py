@@ -27,7 +27,14 @@ class _PathRegressor(LinearRegressor):
     n_iter_: int | list[int]
 
     def _path(self, rows: FittedRows, max_saddles: int | None) -> SaddlePath:
-        return saddle_path(rows.X, rows.y, self.t_plus, self.t_minus, max_saddles=max_saddles)
+        return saddle_path(
+            rows.X,
+            rows.y,
+            self.t_plus,
+            self.t_minus,
+            max_saddles=max_saddles,
+            feature_names=self._names(),
+        )
 
     def _set_paths(self, paths: list[SaddlePath], rows: FittedRows) -> None:
         """The attributes; one entry per output where y had several, which are columns."""

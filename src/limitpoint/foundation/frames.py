@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from limitpoint.errors import LimitpointError
 
-__all__ = ["as_names", "as_plain", "names_of"]
+__all__ = ["as_plain", "listed", "names_of"]
 
 # A sparse matrix is made dense up to this many numbers: 256 MiB.
 LARGEST_DENSE = 2**25
@@ -68,45 +68,6 @@ def names_of(value: Any) -> tuple[str, ...] | None:
     return tuple(str(one) for one in listed) if all(isinstance(n, str) for n in listed) else None
 
 
-def as_names(
-    given: Any, data: Any, count: int, name: str, what: str, error: type[LimitpointError]
-) -> tuple[str, ...] | None:
-    """Names of `count` things: those given, else those that the data have; None if neither.
-
-    Parameters
-    ----------
-    given, name
-        The argument and what it is called.
-    data, what
-        What may have names, and what the names are of, in the singular.
-    """
-    if given is None:
-        found = names_of(data)
-        if found is None or len(found) != count:
-            return None
-        owner = f"the {what}s of a frame"
-    else:
-        owner = name
-        several = isinstance(given, Sequence | np.ndarray) or hasattr(type(given), "__iter__")
-        if isinstance(given, str) or not several:
-            raise error(f"{name} must hold {count} words, one per {what}; it is {given!r}")
-        listed = list(given)
-        if len(listed) != count or not all(isinstance(one, str) and one for one in listed):
-            raise error(
-                f"{name} must hold {count} words, one per {what}; it holds {len(listed)} entries"
-                + ("" if len(listed) != count else ", not all of them words")
-            )
-        found = tuple(str(one) for one in listed)
-    twice = sorted({one for one in found if found.count(one) > 1}) if _repeats(found) else []
-    if twice:
-        raise error(f"{owner} must have different names; more than once: {_listed(twice)}")
-    return found
-
-
-def _repeats(names: tuple[str, ...]) -> bool:
-    return len(set(names)) < len(names)
-
-
 def _columns(value: Any) -> list[tuple[Any, Any]] | None:
     """The columns of a frame with their labels, or None where it is none."""
     kind = type(value)
@@ -142,7 +103,7 @@ def _of_columns(
         if columns[0][0] is None and len(columns) == 1:
             raise error(f"{name} must hold real numbers, not words or dates")
         raise error(
-            f"{name} must hold real numbers; column {_listed(words)} hold{'s' * (len(words) == 1)} "
+            f"{name} must hold real numbers; column {listed(words)} hold{'s' * (len(words) == 1)} "
             "words, dates or complex numbers: leave out or encode"
         )
     return found
@@ -188,6 +149,7 @@ def _check_dense(shape: Sequence[int], name: str, way: str, error: type[Limitpoi
         )
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Names in a message: the first few, and how many more there are."""
     more = f" and {len(names) - COLUMNS_NAMED} more" if len(names) > COLUMNS_NAMED else ""
     return ", ".join(names[:COLUMNS_NAMED]) + more

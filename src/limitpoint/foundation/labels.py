@@ -6,6 +6,7 @@
 'age, spread'
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -14,21 +15,27 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Labelled", "carries_names", "coef_label", "named_after", "place_label"]
+from limitpoint.errors import LimitpointError
+from limitpoint.foundation.arrays import as_several, shown
+from limitpoint.foundation.frames import listed, names_of
+
+__all__ = ["Labelled", "as_names", "carries_names", "coef_label", "named_after", "place_label"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 Names = Sequence[str] | None
 # Longer names are shortened in tables and figures; files and data sets have them whole.
-LONGEST, KEPT = 24, 15
+LONGEST = 24
 
 
-def place_label(place: Sequence[Any], names: Names, targets: Names = None) -> str:
+def place_label(
+    place: Sequence[Any], names: Names, targets: Names = None, longest: int = LONGEST
+) -> str:
     """Where a coefficient is: its feature and output, by name where they have one."""
     words = (names, targets)
     return ", ".join(
-        str(i) if known is None or i >= len(known) else _shortened(known[i])
+        str(i) if known is None or i >= len(known) else _shortened(known[i], longest) or str(i)
         for i, known in zip(place, words, strict=False)
     )
 
@@ -39,11 +46,12 @@ def coef_label(place: Sequence[Any], names: Names, targets: Names = None) -> str
     return f"β[{label}]" if names is None else label
 
 
-def _shortened(name: str) -> str:
+def _shortened(name: str, longest: int) -> str:
     name = " ".join(name.split())  # in one line
-    if len(name) <= LONGEST:
+    if len(name) <= longest:
         return name
-    return f"{name[:KEPT]}…{name[KEPT - LONGEST + 1 :]}"
+    end = longest // 3
+    return f"{name[: longest - end - 1]}…{name[-end:]}"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -97,3 +105,35 @@ def carries_names(verb: Callable[P, R]) -> Callable[P, R]:
         return named_after(found, problem.task)
 
     return call
+
+
+def as_names(
+    given: Any, data: Any, count: int, name: str, what: str, error: type[LimitpointError]
+) -> tuple[str, ...] | None:
+    """Names of `count` things: those given, else those that the data have; None if neither.
+
+    Parameters
+    ----------
+    given, name
+        The argument and what it is called.
+    data, what
+        What may have names, and what the names are of, in the singular.
+    """
+    if given is None:
+        found = names_of(data)
+        if found is None or len(found) != count:
+            return None
+        owner = f"the {what}s of a frame"
+    else:
+        owner = name
+        rule = f"{name} must hold {count} words, one per {what}"
+        every = as_several(given, f"{count} words, one per {what}", name, error)
+        if len(every) != count:
+            raise error(f"{rule}; it holds {len(every)}")
+        if not all(isinstance(one, str) for one in every):
+            raise error(f"{rule}; it is {shown(given)}")
+        found = tuple(str(one) for one in every)
+    if len(set(found)) < count:
+        twice = [one for one, times in Counter(found).items() if times > 1]
+        raise error(f"{owner} must have different names; more than once: {listed(twice)}")
+    return found

@@ -118,7 +118,7 @@ def save_problem(problem: Problem, path: str | Path, *, overwrite: bool = False)
 def _as_problem_file(path: Any) -> Path:
     """The name of a problem file that can be loaded again, with its data beside it."""
     found = as_path(path, "path", ProblemFileError)
-    if found.name and not found.suffix:
+    if found.name.strip(".") and not found.suffix:
         found = found.with_suffix(".toml")
     # Problem files name an array of an NPZ file as "data.npz:key".
     readable = ".npz:" not in f"{found.name}:" and found.name.isprintable()

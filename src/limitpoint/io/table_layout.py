@@ -71,15 +71,15 @@ def layout_of(cells: Cells, header: bool | None, index_column: bool | None) -> L
                 f"its lines have different numbers of cells: line {line} has {len(row)}, line "
                 f"{cells.lines[0]} has {len(rows[0])}"
             )
-    named = bool(_settled(header, lambda: _has_names(rows, width)))
+    named = bool(_decided(header, lambda: _has_names(rows, width)))
     if named and not body:
         raise ValueError("no data below the names")
     if width == 1:  # one column is data, whatever holds for other files
         return Layout(named, 0)
-    return Layout(named, _settled(index_column, lambda: _index_columns(rows, named)))
+    return Layout(named, _decided(index_column, lambda: _index_columns(rows, named)))
 
 
-def _settled(said: bool | None, decide: Callable[[], int]) -> int:
+def _decided(said: bool | None, decide: Callable[[], int]) -> int:
     """What is certain; else what the caller says."""
     try:
         found = int(decide())

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from limitpoint.errors import LimitpointError, ProblemFileError
 from limitpoint.foundation.arrays import Float, as_path, as_truth, one_line, read_only
 from limitpoint.foundation.extras import load_extra
-from limitpoint.foundation.frames import as_names, as_plain
+from limitpoint.foundation.frames import as_plain
+from limitpoint.foundation.labels import as_names
 from limitpoint.foundation.reading import open_file, read_bytes
 from limitpoint.foundation.values import Value
 from limitpoint.io.table_layout import Layout, layout_of
@@ -97,7 +98,7 @@ def read_table(
     choices = (as_choice(header, "header"), as_choice(index_column, "index_column"))
     if not is_table(file):
         endings = ", ".join((*TEXTS, *PARQUET))
-        raise ProblemFileError(f"{file} must be a table: its name must end in one of {endings}")
+        raise ProblemFileError(f"path must end in one of {endings}; it is {file}")
     try:
         if _ending(file) in PARQUET:
             return _read_parquet(file, choices[1])
@@ -123,24 +124,31 @@ def _of_cells(cells: Cells, header: bool | None, index_column: bool | None) -> T
         raise ValueError("its only column is the index")
     names = cells.rows[0][-len(columns) :] if layout.header else None
     values = np.empty((len(rows), len(columns)))
-    for i, (row, line) in enumerate(zip(rows, lines, strict=True)):
-        for j, column in enumerate(columns):
-            try:
-                values[i, j] = to_number(row[column])
-            except ValueError as error:
-                where = f"column {names[j]!r}" if names else f"column {column + 1}"
-                hint = _hint(i, column, row, layout)
-                raise ValueError(f"line {line}, {where} {error}{hint}") from None
+    for i, row in enumerate(rows):
+        try:
+            values[i] = [to_number(cell) for cell in row[layout.index :]]
+        except ValueError:
+            raise _misread(row, lines[i], names, i == 0, layout) from None
     return Table(read_only(values), _checked_names(names))
 
 
-def _hint(i: int, column: int, row: list[str], layout: Layout) -> str:
-    """What may be meant by what is no number in the first line or column."""
-    if i == 0 and not layout.header:
-        return "; where the first line holds names, add --header (header = true)"
-    if column == 0 and len(row) > 1 and is_label(row[0]):
-        return "; where the first column labels the rows, add --index-column (index_column = true)"
-    return ""
+def _misread(
+    row: list[str], line: int, names: list[str] | None, is_first: bool, layout: Layout
+) -> ValueError:
+    """Which cell of a row is no number, and what may be meant by it."""
+    for column, cell in enumerate(row[layout.index :], layout.index):
+        try:
+            to_number(cell)
+        except ValueError as error:
+            hint = ""
+            if is_first and not layout.header:
+                hint = "; where the first line holds names, add --header (header = true)"
+            elif column == 0 and len(row) > 1 and is_label(cell):
+                hint = "; where the first column labels the rows, add --index-column (index_column "
+                hint += "= true)"
+            named = repr(names[column - layout.index]) if names else str(column + 1)
+            return ValueError(f"line {line}, column {named} {error}{hint}")
+    return ValueError(f"line {line} cannot be read")  # pragma: no cover - one of them is wrong
 
 
 def _checked_names(names: list[str] | None) -> tuple[str, ...] | None:

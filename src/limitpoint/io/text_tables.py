@@ -56,19 +56,19 @@ def is_label(cell: str) -> bool:
 
 def to_number(cell: str) -> float:
     """The number of a cell; raises `ValueError` saying what the cell is instead."""
+    if NUMBER.fullmatch(cell):
+        found = float(cell)
+        if found in (float("inf"), float("-inf")):
+            raise ValueError("is not finite, or too large for a float")
+        return found
     if cell.lower() in TRUTHS:
         return TRUTHS[cell.lower()]
     if is_missing(cell):
         raise ValueError("is missing" if not cell else f"is missing ({cell})")
-    if not is_number(cell):
-        shown = repr(cell if len(cell) <= 40 else f"{cell[:40]}…")
-        grouped = GROUPED.fullmatch(cell) is not None
-        hint = ": write it without a separator of thousands" if grouped else ""
-        raise ValueError(f"is no number, {shown}{hint}")
-    found = float(cell)
-    if found in (float("inf"), float("-inf")):
-        raise ValueError("is not finite, or too large for a float")
-    return found
+    shown = repr(cell if len(cell) <= 40 else f"{cell[:40]}…")
+    grouped = GROUPED.fullmatch(cell) is not None
+    hint = ": write it without a separator of thousands" if grouped else ""
+    raise ValueError(f"is no number, {shown}{hint}")
 
 
 def read_cells(content: bytes, suffix: str) -> Cells:

@@ -11,7 +11,7 @@ from limitpoint.errors import InitError, NetworkError
 from limitpoint.foundation.arrays import Float, as_kind
 from limitpoint.foundation.conditions import Condition
 from limitpoint.foundation.display import Setting
-from limitpoint.foundation.frames import as_names
+from limitpoint.foundation.labels import as_names
 from limitpoint.foundation.values import Value
 from limitpoint.init import Init
 from limitpoint.mirror import ActivationTimes, MirrorMap

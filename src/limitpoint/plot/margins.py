@@ -8,15 +8,17 @@ from matplotlib.figure import Figure
 
 from limitpoint.dynamics import Trajectory
 from limitpoint.foundation.arrays import Float
-from limitpoint.plot.style import COLOURS, flat, largest, new_figure, style_of
+from limitpoint.plot.coefficient_lines import draw_coefs, draw_limit, lay_dots, rows_of_dots
+from limitpoint.plot.panels import AxesGiven, Panels, PanelsGiven, SizeGiven, open_panels
+from limitpoint.plot.style import colour, flat, ink, largest, line_width
 from limitpoint.theory import Limit
 
 __all__ = ["FIRST_MARGIN", "from_separation", "plot_separation"]
 
 # The axis of margins begins here at the latest: before, the samples are hardly told apart.
 FIRST_MARGIN = 1e-2
-# A training run is laid over a flow as about this many dots.
-DOTS = 60
+# The panels with a prediction, and how high they are against each other.
+PANELS = {"coefs": 3.0, "distance": 2.0, "loss": 2.0}
 # Distances below this are rounding.
 SMALLEST_DISTANCE = 1e-16
 # Names of the axis.
@@ -27,61 +29,88 @@ TAIL = 0.5
 
 
 def plot_separation(
-    trajectory: Trajectory, limit: Limit | None = None, training: Trajectory | None = None
+    trajectory: Trajectory,
+    limit: Limit | None = None,
+    training: Trajectory | None = None,
+    *,
+    panels: PanelsGiven = None,
+    ax: AxesGiven = None,
+    figsize: SizeGiven = None,
 ) -> Figure:
     """Directions, their distance from the predicted one, and the loss, against the margin.
 
     The axis is the smallest margin, of a training run the step; where a flow never separates the
     samples, the logarithm of time. Of a network without coefficients, the loss alone.
     """
-    placed = _moments(trajectory)
-    moments, shown, _ = placed
+    offered = {"coefs": 3.0, "loss": 2.0} if limit is None else PANELS
+    size = (9.0, 2.6 * len(offered) + 0.8)
     if trajectory.coef.size == 0:
-        figure = new_figure((9, 4))
-        losses = figure.subplots()
-        losses.set_title(trajectory.kind)
-        _draw_loss(losses, trajectory, placed)
-        return figure
-    panels = 2 if limit is None else 3
-    figure = new_figure((9, 2.6 * panels + 0.8))
-    turning, *between, losses = figure.subplots(
-        panels, 1, sharex=True, height_ratios=(3, 2, 2)[:panels]
-    )
-    ends = trajectory.directions[-1].ravel()
-    # The largest, or those predicted to be: a coefficient may be on its way.
-    sizes = (
-        np.abs(ends) if limit is None else np.maximum(np.abs(ends), np.abs(limit.direction.ravel()))
-    )
-    named, shape = largest(sizes), trajectory.coef.shape
-    for i, line in enumerate(flat(trajectory.directions[shown]).T):
-        turning.plot(moments, line, **style_of(i, named, shape, trajectory))
-    if training is not None:
-        _lay_over(turning, training, named)
+        offered, size = {"loss": 1.0}, (9.0, 4.0)
+    opened = open_panels(offered, size, panels=panels, ax=ax, figsize=figsize)
+    placed = _moments(trajectory)
+    if "coefs" in opened:
+        _draw_directions(opened, trajectory, limit, training)
+    if "distance" in opened and limit is not None:
+        _draw_distance(opened["distance"], trajectory, limit, placed)
+        opened.set_ylabel("distance from the predicted limit", "distance")
+        opened.add_legend("distance")
+    if "loss" in opened:
+        _draw_loss(opened["loss"], trajectory, placed)
+        opened.set_ylabel("loss and time" if placed[2] == MARGIN else "loss", "loss")
+        opened.add_legend("loss")
+    for axes in opened.axes.values():
+        axes.set_xscale("linear" if placed[2] == TIME else "log")
+    opened.set_title(trajectory.kind)
+    opened.set_xlabel(placed[2])
+    return opened.figure
+
+
+def _draw_directions(
+    opened: Panels, trajectory: Trajectory, limit: Limit | None, training: Trajectory | None
+) -> None:
+    """The coefficients over their norm, with what is predicted and a training run."""
+    moments, shown, axis = _moments(trajectory)
+    axes, sizes = opened["coefs"], np.abs(trajectory.directions[-1].ravel())
     if limit is not None:
-        for rank, i in enumerate(named):
-            height = float(limit.direction.ravel()[i])
-            turning.axhline(height, color=COLOURS[rank], linestyle="--", linewidth=1)
-        turning.plot([], [], color="black", linestyle="--", linewidth=1, label="predicted limit")
-        _draw_distance(between[0], trajectory, limit, placed)
-    turning.set_ylabel("coefficient / norm")
-    turning.set_title(trajectory.kind)
-    turning.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-    _draw_loss(losses, trajectory, placed)
-    return figure
+        # The largest, or those predicted to be: a coefficient may be on its way.
+        sizes = np.maximum(sizes, np.abs(limit.direction.ravel()))
+    named = largest(sizes)
+    shape, lines = trajectory.coef.shape, flat(trajectory.directions[shown])
+    draw_coefs(axes, moments, lines, named, shape, trajectory)
+    if training is not None:
+        places = _places(training, axis)
+        rows = rows_of_dots(len(places))
+        rows = rows[(axis != MARGIN) | (places[rows] > FIRST_MARGIN)]
+        lay_dots(axes, places[rows], flat(training.directions)[rows], named)
+    if limit is not None:
+        draw_limit(axes, limit.direction, named)
+    opened.set_ylabel("coefficient / norm", "coefs")
+    opened.add_legend("coefs")
 
 
 def _moments(trajectory: Trajectory) -> tuple[Float, Any, str]:
     """Where the records stand on the axis, which of them are drawn, and the name of the axis."""
-    margins = np.asarray(trajectory.margins).min(axis=1)
     if trajectory.steps is not None:
         shown = trajectory.steps > 0
-        return trajectory.steps[shown].astype(np.float64), shown, STEP
+        return _places(trajectory, STEP)[shown], shown, STEP
+    margins = _places(trajectory, MARGIN)
     if margins[-1] > 0:
         first = from_separation(margins)
         return margins[first:], slice(first, None), MARGIN
-    times = trajectory.log_times / LN10
+    times = _places(trajectory, TIME)
     shown = np.isfinite(times)
     return times[shown], shown, TIME
+
+
+def _places(run: Trajectory, axis: str) -> Float:
+    """Where all records of a run stand on an axis."""
+    if axis == STEP:
+        return np.asarray(run.steps, dtype=np.float64)
+    if axis == MARGIN:
+        smallest: Float = np.asarray(run.margins).min(axis=1)
+        return smallest
+    times: Float = run.log_times / LN10
+    return times
 
 
 def from_separation(margins: Float) -> int:
@@ -97,7 +126,7 @@ def _draw_distance(
     moments, shown, label = placed
     off = flat(trajectory.directions[shown]) - limit.direction.ravel()
     distances = np.maximum(np.linalg.norm(off, axis=1), SMALLEST_DISTANCE)
-    axes.plot(moments, distances, color="black", linewidth=1.6)
+    axes.plot(moments, distances, color=ink(), linewidth=line_width())
     if limit.rate is not None and label == MARGIN and len(moments) > 1:
         first = moments[-1] ** (1 - TAIL) * moments[0] ** TAIL
         tail = np.array([first, moments[-1]])
@@ -105,52 +134,24 @@ def _draw_distance(
         axes.plot(
             tail,
             line,
-            color=COLOURS[1],
+            color=colour(1),
             linestyle="--",
             label=f"$\\mathrm{{margin}}^{{-{limit.rate:.3g}}}$,\nas predicted",
         )
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     axes.set_yscale("log")
-    axes.set_ylabel("distance from\nthe predicted limit")
 
 
 def _draw_loss(axes: Axes, trajectory: Trajectory, placed: tuple[Float, Any, str]) -> None:
     """The loss; of a flow that separates, loss and time in logarithms, which float64 holds."""
     moments, shown, label = placed
     axes.set_yscale("log")
-    axes.set_xlabel(label)
-    if label != TIME:
-        axes.set_xscale("log")
     if label != MARGIN:
-        axes.plot(moments, np.exp(trajectory.log_losses[shown]), color="black")
-        axes.set_ylabel("loss")
+        axes.plot(moments, np.exp(trajectory.log_losses[shown]), color=ink())
         return
     lines: list[tuple[str, Float, dict[str, Any]]] = [
-        ("−log₁₀ loss", -trajectory.log_losses, {"color": "black"}),
-        ("log₁₀ time", trajectory.log_times, {"color": COLOURS[5], "linestyle": "--"}),
+        ("−log₁₀ loss", -trajectory.log_losses, {"color": ink()}),
+        ("log₁₀ time", trajectory.log_times, {"color": colour(5), "linestyle": "--"}),
     ]
     for name, logs, style in lines:
         tens = logs[shown] / LN10
         axes.plot(moments, np.where(tens > 0, tens, np.nan), label=name, **style)
-    axes.set_ylabel("loss and time")
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-
-
-def _lay_over(axes: Axes, training: Trajectory, named: list[int]) -> None:
-    """A training run as dots, at its own margins."""
-    margins = np.asarray(training.margins).min(axis=1)
-    rows = np.unique(np.linspace(1, len(margins) - 1, DOTS).astype(int))
-    rows = rows[margins[rows] > FIRST_MARGIN]
-    directions = flat(training.directions)
-    for rank, i in enumerate(named):
-        axes.plot(
-            margins[rows],
-            directions[rows, i],
-            ".",
-            color=COLOURS[rank],
-            markersize=7,
-            markeredgecolor="white",
-            markeredgewidth=0.3,
-            zorder=4,
-        )
-    axes.plot([], [], ".", color="black", markersize=7, label="training")

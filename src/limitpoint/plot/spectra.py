@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from limitpoint.dynamics.analysis.spectrum import Spectrum
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_float_array, as_kind, shown
-from limitpoint.plot.style import COLOURS, new_figure
+from limitpoint.plot.coefficient_lines import drawable, point_if
+from limitpoint.plot.panels import AxesGiven, SizeGiven, open_panels
+from limitpoint.plot.style import GREY, colour, colours, ink, line_width, name_others
 from limitpoint.theory.two_layer.riccati import JumpProcess
 
 __all__ = ["plot_spectrum"]
@@ -25,8 +27,6 @@ BEFORE, AFTER = 3.0, 3.0
 MARGIN = 0.25
 # Values that all stay above this part of the largest are not shown from zero on.
 FROM_ZERO = 0.5
-# Axes cannot be laid out for numbers beyond this; a diverging run is drawn up to it.
-LARGEST_DRAWN = 1e100
 # The ticks of a logarithmic axis of time overflow beyond this, the root of the largest float.
 LATEST_DRAWN = 1e150
 
@@ -37,6 +37,8 @@ def plot_spectrum(
     layer: int | Literal["coef"] = 0,
     predicted: ArrayLike | None = None,
     jumps: JumpProcess | ArrayLike | None = None,
+    ax: AxesGiven = None,
+    figsize: SizeGiven = None,
 ) -> Figure:
     """Singular values against time, with predicted limits and jump times.
 
@@ -54,42 +56,43 @@ def plot_spectrum(
         Predicted singular values at the end, drawn as dashed lines; in any order.
     jumps
         Predicted jump times, drawn as vertical lines: a `JumpProcess` with its unit, or times.
+    ax
+        Axes to draw into.
+    figsize
+        Width and height of a new figure, in inches.
+
+    Returns
+    -------
+    Figure
+        A new figure, or that of `ax`.
     """
     wanted = "a Spectrum, like spectrum(trajectory)"
     as_kind(spectrum, Spectrum, wanted, "spectrum", LimitpointError)
     values, symbol = _chosen(spectrum, layer)
-    with np.errstate(invalid="ignore"):
-        values = np.where(np.abs(values) < LARGEST_DRAWN, values, np.nan)
+    values = drawable(values)
+    limits = _as_numbers(predicted, "predicted")
+    lines = _jump_times(jumps) / _per_moment(spectrum)
     moments = np.asarray(
         spectrum.times if spectrum.steps is None else spectrum.steps, dtype=np.float64
     )
     # The times of a classification go on beyond any axis.
     held = moments < LATEST_DRAWN
     moments, values = moments[held], values[held]
-    per_moment = _per_moment(spectrum)
-    figure = new_figure((9, 4.8))
-    axes = figure.subplots()
-    named = _moving(values)[: len(COLOURS)]
+    opened = open_panels({"values": 1.0}, (9.0, 4.8), ax=ax, figsize=figsize)
+    axes = opened["values"]
+    named = _moving(values)[: len(colours())]
     for i in range(values.shape[1]):
-        axes.plot(moments, values[:, i], **_style(i, named, symbol, len(moments)))
-    rest = values.shape[1] - len(named)
-    if rest:
-        axes.plot([], [], color="0.7", linewidth=1.0, label=_others(rest, len(named)))
-    if predicted is not None:
-        _draw_limits(axes, predicted)
-    lines = _jump_times(jumps) / per_moment
-    for time in lines:
-        axes.axvline(time, color="0.35", linestyle=":", linewidth=1.2, zorder=1)
-    if lines.size:
-        axes.plot([], [], color="0.35", linestyle=":", linewidth=1.2, label="predicted jump")
+        axes.plot(moments, values[:, i], **_style(i, named, symbol), **point_if(moments))
+    name_others(axes, values.shape[1] - len(named), len(named))
+    _draw_predictions(axes, limits, lines)
     _set_window(axes, moments, values, lines)
     if not np.nanmin(values, initial=np.inf) > FROM_ZERO * np.nanmax(values, initial=0.0):
         axes.set_ylim(bottom=0)
-    axes.set_xlabel("time" if spectrum.steps is None else "step")
-    axes.set_ylabel(f"singular values of {symbol}")
-    axes.set_title(spectrum.kind)
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-    return figure
+    opened.set_ylabel(f"singular values of {symbol}", "values")
+    opened.set_xlabel("time" if spectrum.steps is None else "step")
+    opened.set_title(spectrum.kind)
+    opened.add_legend("values")
+    return opened.figure
 
 
 def _chosen(spectrum: Spectrum, layer: int | str) -> tuple[Float, str]:
@@ -118,38 +121,41 @@ def _moving(values: Float) -> list[int]:
     return [int(i) for i in np.flatnonzero(moved)]
 
 
-def _style(column: int, named: list[int], symbol: str, records: int) -> dict[str, Any]:
-    point = {"marker": "o"} if records == 1 else {}
+def _style(column: int, named: list[int], symbol: str) -> dict[str, Any]:
     if column not in named:
-        return {"color": "0.7", "linewidth": 1.0, "zorder": 2, **point}
+        return {"color": GREY, "linewidth": line_width(0.65), "zorder": 2}
     return {
-        "color": COLOURS[named.index(column)],
+        "color": colour(named.index(column)),
         "label": f"$\\sigma_{{{column + 1}}}$({symbol})",
-        "linewidth": 1.8,
+        "linewidth": line_width(1.2),
         "zorder": 3,
-        **point,
     }
 
 
-def _others(rest: int, named: int) -> str:
-    if named:
-        return "one other" if rest == 1 else f"{rest} others"
-    return "the only one" if rest == 1 else f"all {rest}"
-
-
-def _draw_limits(axes: Axes, predicted: ArrayLike) -> None:
-    limits = as_float_array(predicted, "predicted", LimitpointError, ndim=(1,))
+def _draw_predictions(axes: Axes, limits: Float, jumps: Float) -> None:
+    """Predicted values as dashed lines, predicted jumps as dotted ones."""
+    dashed: dict[str, Any] = {"color": ink(), "linestyle": "--", "linewidth": line_width(0.65)}
+    dotted: dict[str, Any] = {"color": "0.35", "linestyle": ":", "linewidth": line_width(0.8)}
     for limit in np.unique(limits):
-        axes.axhline(limit, color="black", linestyle="--", linewidth=1.0, zorder=4)
-    axes.plot([], [], color="black", linestyle="--", linewidth=1.0, label="predicted limit")
+        axes.axhline(limit, zorder=4, **dashed)
+    if limits.size:
+        axes.plot([], [], label="predicted limit", **dashed)
+    for time in jumps:
+        axes.axvline(time, zorder=1, **dotted)
+    if jumps.size:
+        axes.plot([], [], label="predicted jump", **dotted)
+
+
+def _as_numbers(numbers: ArrayLike | None, name: str) -> Float:
+    if numbers is None:
+        return np.empty(0)
+    return as_float_array(numbers, name, LimitpointError, ndim=(1,))
 
 
 def _jump_times(jumps: JumpProcess | ArrayLike | None) -> Float:
-    if jumps is None:
-        return np.empty(0)
     if isinstance(jumps, JumpProcess):
         return jumps.path_times * jumps.unit
-    return as_float_array(jumps, "jumps", LimitpointError, ndim=(1,))
+    return _as_numbers(jumps, "jumps")
 
 
 def _set_window(axes: Axes, moments: Float, values: Float, lines: Float) -> None:

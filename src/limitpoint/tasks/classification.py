@@ -84,7 +84,7 @@ class Classification(Task):
                 f"y must hold the classes -1 and 1; it holds {other:g}. Classes 0 and 1 become "
                 "these as 2*y - 1"
             )
-        _check_columns(matrix)
+        _check_units(matrix)
         if not isinstance(loss, str) or loss not in LOSSES:
             raise DataError(f"loss must be {LOSSES[0]!r} or {LOSSES[1]!r}; it is {shown(loss)}")
         object.__setattr__(self, "X", matrix)
@@ -120,7 +120,8 @@ class Classification(Task):
     def loss_of_outputs(self, outputs: Any, y: Any) -> Any:
         """`loss_factor` times the sum of `e^{−m}` or `log(1 + e^{−m})`."""
         array = outputs.__array_namespace__()
-        return array.exp(self.log_loss(outputs * y))
+        with np.errstate(over="ignore"):  # infinite beyond the largest float
+            return array.exp(self.log_loss(outputs * y))
 
     def log_loss(self, margins: Any) -> Any:
         """The logarithm of the loss, which float64 holds however large the margins are.
@@ -166,14 +167,15 @@ def _logistic(x: Float) -> Float:
     return result
 
 
-def _check_columns(X: Float) -> None:
-    """Raise `DataError` for a column beside whose units margins overflow."""
-    largest = np.abs(X).max(axis=0)
-    for j in np.flatnonzero((largest > 0) & (largest < SMALLEST))[:1]:
-        raise DataError(
-            f"X must have an entry of at least {SMALLEST:g} in modulus in every column that is not "
-            f"zero; the largest of column {j} is {largest[j]:g}. Rescale that column"
-        )
+def _check_units(X: Float) -> None:
+    """Raise `DataError` for a row or a column in whose units coefficients overflow."""
+    for axis, name in enumerate(("column", "row")):
+        largest = np.abs(X).max(axis=axis)
+        for j in np.flatnonzero((largest > 0) & (largest < SMALLEST))[:1]:
+            raise DataError(
+                f"X must have an entry of at least {SMALLEST:g} in modulus in every row and column "
+                f"that is not zero; the largest of {name} {j} is {largest[j]:g}. Rescale it"
+            )
 
 
 def _log_softplus(x: Any) -> Any:

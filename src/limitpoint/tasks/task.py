@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from limitpoint.errors import DataError
 from limitpoint.foundation.arrays import Float, as_float_array, as_kind, as_positive
-from limitpoint.foundation.frames import as_names
+from limitpoint.foundation.labels import as_names
 from limitpoint.foundation.values import Value
 
 __all__ = [

@@ -176,3 +176,10 @@ def test_bad_input():
         spectrum(trajectory((np.ones((2, 3)), np.ones((2, 3))), np.ones((2, 3))))
     with pytest.raises(LimitpointError, match=r"one has shape \(3, 2, 2\)"):
         spectrum(trajectory((np.ones((2, 3, 2, 2)), np.ones((2, 3, 2))), np.ones((2, 3))))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (2, 2), (2, 9)])
+def test_singular_values_of_layers_that_diverge(shape):
+    """Of the last finite records of a run, whose squares overflow."""
+    matrices = np.random.default_rng(0).standard_normal((3, *shape))
+    np.testing.assert_allclose(track(1e200 * matrices), 1e200 * track(matrices), rtol=1e-9)

@@ -434,3 +434,11 @@ def test_unbalanced_starts_are_refused_by_these_theorems(kind):
     theorem = "lyu2023.theorem1" if kind is rank_one else "lyu2023.theorem2"
     failed = [c.name for c in rows[theorem] if not c.holds]
     assert failed == ["balanced layers"]
+
+
+def test_a_feature_that_no_sample_has():
+    """Its error is not bounded by the data: the certificate says so, and nothing overflows."""
+    task, network = lp.Regression([[-2.0, 0.0], [0.0, 0.0]], [0.0, 0.756]), lp.RankOne(4, 3)
+    init = lp.Init.balanced(network, task, 3.0, direction=[-3.0, -1.0], seed=3)
+    limit = lp.predict(lp.Problem(network, init, task))
+    assert np.isfinite(limit.coef).all()

@@ -31,6 +31,8 @@ WIDE = 2
 # relative: down to this ratio of the smallest eigenvalue to the largest, to 1e-9. That is three
 # times as fast as what keeps all digits.
 GRAM_RATIO = 1e-6
+# Sums of squares of larger entries overflow.
+LARGEST_SQUARED = 1e140
 # A printed table shows this many moments, and this many values of each matrix.
 ROWS_SHOWN = 12
 VALUES_SHOWN = 3
@@ -204,6 +206,11 @@ def _matrices(records: Float) -> Float:
 
 def _short_svd(matrix: Float) -> tuple[Float, Float]:
     """Singular values, falling, and the vectors of the shorter (first) side."""
+    largest = float(np.abs(matrix).max(initial=0.0))
+    if largest > LARGEST_SQUARED:  # a run that diverges, shortly before it has
+        values, vectors = _short_svd(matrix / largest)
+        with np.errstate(over="ignore"):
+            return largest * values, vectors
     high, wide = matrix.shape
     if high == 1:
         return np.array([np.linalg.norm(matrix)]), np.ones((1, 1))

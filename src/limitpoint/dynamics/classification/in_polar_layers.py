@@ -142,12 +142,12 @@ class WrittenOut:
             dm = np.column_stack([np.exp(degree * state[-1]) * S, degree * margins])
             dw = task.weight_changes(seen * margins, seen * dm)
             bend = self.network.layer_hessian(layers, self.signed.T @ weights)
-            pulled_back = S.T @ dw
-            pulled_back[:, :-1] += bend
+            along_layers = S.T @ dw
+            along_layers[:, :-1] += bend
             square = _square(v)
             along = np.append(v, 0.0)  # half the derivative of ‖v‖²
             d_log_rate = (self.norms @ dw) / (self.norms @ weights) + (degree - 2) * along / square
-            dp = pulled_back / rate - np.outer(push, d_log_rate)
+            dp = along_layers / rate - np.outer(push, d_log_rate)
             d_growth = (np.append(push, 0.0) + v @ dp - 2 * growth * along) / square
             turning = dp - np.outer(v, d_growth)
             turning[:, :-1] -= growth * np.eye(len(v))

@@ -31,7 +31,10 @@ __all__ = ["Sweep"]
 ROWS_SHOWN = 12
 # Names that the record itself uses.
 RUNS = ("optimiser", "scale", "seed")
-RESERVED = ("loss", "coef", "outer", "status", "time", *RUNS, "step", "feature", "neuron", "output")
+RESERVED = (
+    *("loss", "coef", "outer", "status", "runs", "runs_diverged", "time", *RUNS),
+    *("step", "feature", "neuron", "output"),
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,7 +46,9 @@ class Sweep(Labelled, Result):
     data
         The labelled record, with axes optimiser, scale, seed and step: `loss` and every probe along
         the steps; `coef`, the coefficients at the end; `outer`, the product of all layers but the
-        first at the end, for rank-one and dense networks; `status`, how each run ended, by name.
+        first at the end, for rank-one and dense networks; `status`, how each run ended, by name;
+        `runs`, over how many runs a mean is: those that did not diverge, one where all seeds are
+        the same run; `runs_diverged`, how many did.
     probes
         The names of the probes.
     feature_names, target_names
@@ -69,6 +74,12 @@ class Sweep(Labelled, Result):
         labels = [optimiser.label for optimiser in optimisers]
         axes = {"optimiser": labels, "scale": scales, "seed": seeds, "step": steps}
         data = _dataset(problem, names, axes, ends)
+        # Without draws all seeds are one run.
+        seeds_drawn = np.array([len(seeds) if rule.is_random else 1 for rule in optimisers])
+        diverged = np.asarray(data["status"].values == Status.DIVERGED.name)
+        for name, chosen in (("runs", ~diverged), ("runs_diverged", diverged)):
+            counts = np.minimum(chosen.sum(axis=2), seeds_drawn[:, None])
+            data[name] = (RUNS[:2], counts.astype(np.int64))
         times_per_step = np.array([optimiser.time_per_step for optimiser in optimisers])
         data = data.assign_coords(
             time=(("optimiser", "step"), np.multiply.outer(times_per_step, steps))
@@ -117,6 +128,16 @@ class Sweep(Labelled, Result):
         """Which runs left the finite numbers, optimisers × scales × seeds."""
         return np.asarray(self.data["status"].values == Status.DIVERGED.name)
 
+    @property
+    def runs(self) -> NDArray[np.int64]:
+        """Over how many runs a mean is, optimisers × scales: those that did not diverge."""
+        return np.asarray(self.data["runs"].values)
+
+    @property
+    def runs_diverged(self) -> NDArray[np.int64]:
+        """How many runs diverged, optimisers × scales."""
+        return np.asarray(self.data["runs_diverged"].values)
+
     def to_xarray(self) -> "xr.Dataset":
         """A copy of the labelled record."""
         return self.data.assign_coords(self._coords(self.coefs.shape[3]))
@@ -128,6 +149,8 @@ class Sweep(Labelled, Result):
             *self.probes,
             "coef",
             "status",
+            "runs",
+            "runs_diverged",
             *(["outer"] if "outer" in self.data else []),
         )
         return {
@@ -148,7 +171,7 @@ class Sweep(Labelled, Result):
 
     def _page(self) -> Page:
         shown = np.unique(np.linspace(0, len(self.scales) - 1, ROWS_SHOWN).astype(int))
-        columns = ("scale", "loss", *self.probes, "ended")
+        columns = ("scale", "loss", *self.probes, "runs", "ended")
         tables = [
             table(
                 label,
@@ -156,7 +179,8 @@ class Sweep(Labelled, Result):
                 [
                     (
                         number(float(self.scales[j])),
-                        *(self._over_seeds(name, i, j) for name in columns[1:-1]),
+                        *(self._over_seeds(name, i, j) for name in columns[1:-2]),
+                        self._counted(i, j),
                         self._endings(i, j),
                     )
                     for j in shown
@@ -167,7 +191,8 @@ class Sweep(Labelled, Result):
         ]
         title = (
             f"{len(self.optimisers)} optimisers × {len(self.scales)} scales × {len(self.seeds)} "
-            f"seeds, {self.steps[-1]} steps; at the end, mean ± standard error over seeds"
+            f"seeds, {self.steps[-1]} steps; at the end, mean ± standard error over the runs that "
+            "did not diverge"
         )
         return Page(title, *tables)
 
@@ -180,6 +205,11 @@ class Sweep(Labelled, Result):
         if len(ends) == 1 or (ends == ends[0]).all():
             return mean
         return f"{mean} ± {ends.std(ddof=1) / np.sqrt(len(ends)):.2g}"
+
+    def _counted(self, i: int, j: int) -> str:
+        """Over how many runs the means are, of how many."""
+        runs, diverged = int(self.runs[i, j]), int(self.runs_diverged[i, j])
+        return f"{runs} of {runs + diverged}" if diverged else str(runs)
 
     def _endings(self, i: int, j: int) -> str:
         names, counts = np.unique(self.data["status"].values[i, j], return_counts=True)

@@ -19,10 +19,12 @@ from tempfile import mkdtemp
 from typing import Any
 
 import xarray as xr
+from matplotlib import rc_context
 
 from limitpoint.foundation.atomic import naming
 from limitpoint.papers.experiment import Experiment
 from limitpoint.papers.measured import Check
+from limitpoint.plot.figure_files import FONTS
 
 try:
     import fcntl
@@ -67,9 +69,10 @@ def write(
     final = out / experiment.id
     with naming(final), _new_folder(experiment, out) as filling:
         figure = experiment.plot(data)
-        figure.savefig(filling / "figure.png", dpi=150)
-        # A date in the file would make equal figures differ.
-        figure.savefig(filling / "figure.pdf", metadata={"CreationDate": None})
+        with rc_context(FONTS):
+            figure.savefig(filling / "figure.png", dpi=150)
+            # A date in the file would make equal figures differ.
+            figure.savefig(filling / "figure.pdf", metadata={"CreationDate": None})
         data.to_netcdf(filling / "data.nc", engine="scipy")
         record = {
             "experiment": experiment.id,

@@ -96,4 +96,6 @@ def _error_bound(
     share = 2 * slope / (1 + 2 * slope * square - grown)
     moved = np.abs(turn) @ (missed + np.abs(constraint.X) @ np.where(blurred, bounds, strayed))
     bounds = bounds + share * np.abs(hidden) * float(moved)
-    return float(np.nan_to_num(weights * bounds, nan=np.inf).max(initial=0.0))
+    with np.errstate(invalid="ignore"):  # zero times infinity: nothing is known
+        worst = weights * bounds
+    return float(np.nan_to_num(worst, nan=np.inf).max(initial=0.0))

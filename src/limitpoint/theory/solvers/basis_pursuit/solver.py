@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from limitpoint.errors import DataError
 from limitpoint.foundation.arrays import MOST_AXES, Float, as_float_array, as_whole_number, shown
-from limitpoint.foundation.frames import as_names
+from limitpoint.foundation.labels import as_names
 from limitpoint.foundation.linalg import Equilibrated, has_distinct_rows
 from limitpoint.foundation.progress import job
 from limitpoint.status import Status
