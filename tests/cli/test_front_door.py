@@ -28,7 +28,6 @@ HEAVY = [
     "pandas",
     "scipy",
     "numpy",
-    "rich",
 ]
 MAIN = "from limitpoint.cli import main; main()"
 # A guard against hanging, no measurement.
