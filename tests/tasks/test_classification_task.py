@@ -176,6 +176,7 @@ def test_units_that_are_too_far_apart_are_refused():
 def test_a_loss_beyond_the_largest_float_is_infinite():
     task = lp.Classification([[1.0]], [1])
     assert task.loss([-1e4]) == np.inf
+    assert lp.Regression([[1.0]], [1.0]).loss(np.array([1e200])) == np.inf
 
 
 def test_rows_of_the_smallest_numbers_are_equilibrated():
