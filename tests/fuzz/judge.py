@@ -22,8 +22,9 @@ SIGNATURE = re.compile(
 )
 # Fields that may be infinite although all went well: logarithms of zero, mirror coordinates of
 # coefficients that end at a bound and their duals, scales, squares of large numbers.
-MAY_BE_INFINITE = {"log_abs_coef", "log_abs_coefs", "mirror", "mirrors", "duals", "dual"} | {
-    *("scales", "losses")
+MAY_BE_INFINITE = {
+    *("log_abs_coef", "log_abs_coefs", "log_times", "log_losses"),
+    *("mirror", "mirrors", "duals", "dual", "scales", "losses"),
 }
 
 
