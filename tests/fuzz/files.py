@@ -72,6 +72,13 @@ def read_files(draw: Draw, call: Judge, folder: Path) -> None:
         call(lp.io.read_task, draw.mostly(table, (*OBJECTS, {"X": [[1.0]]})), folder)
         return
     source = draw.mostly(name, ("no.csv", "no.npz:X", "table", "", ".", name + ":y"), 0.1)
+    if draw.chance(0.5):
+        truths = (True, False, *OBJECTS)
+        layout = draw.options(
+            header=lambda: draw.pick(truths), index_column=lambda: draw.pick(truths)
+        )
+        call(lp.io.read_table, folder / source, **layout)
+        return
     call(lp.io.read_array, source, draw.pick(("X", "y")), folder)
 
 

@@ -31,7 +31,7 @@ def test_only_results_and_errors_of_ours(monkeypatch, tmp_path):
 NOT_CALLED = {
     *("Status", "Paths", "Spectrum", "JumpProcess", "Condition", "Theorem"),
     *("Diffusion", "Probe", "InitKind", "register", "register_network"),
-    *("progress", "show_versions"),
+    *("progress", "show_versions", "Table"),
 }
 
 

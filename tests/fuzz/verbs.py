@@ -199,6 +199,7 @@ def draw_figure(draw: Draw, call: Judge, folder: Path) -> None:
             (lp.plot.plot_saddles, lambda: call(lp.saddle_path, found.task.X, found.task.y)),
             (lp.plot.plot_path, lambda: call(lp.predict_path, found, [0.1, 1.0])),
             (lp.plot.plot_trajectory, lambda: call(lp.flow, found, t_end=1.0)),
+            (lp.plot.plot_network, lambda: found.network),
         )
     )
     figure = call(make, draw.mostly(result(), OBJECTS, 0.1))
