@@ -9,8 +9,12 @@ import pytest
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 # As in a pipe, whatever terminal the tests run in.
 os.environ["COLUMNS"] = "100"
-# A job in the background ignores Ctrl-C, and so would its children.
-signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def _interruptions():
+    """Python answers Ctrl-C: a job in the background ignores it, and polars leaves it to others."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
