@@ -733,7 +733,8 @@ RESULTS = {
     ),
     *("Sweep", "Theorem", "Trajectory", "Verdict"),
 }
-WITHOUT_ARGUMENTS = {"Paired", "theorems"}
+# A report is refused where the context is entered: see tests/foundation/test_progress.py.
+WITHOUT_ARGUMENTS = {"Paired", "theorems", "progress"}
 # Of what only some arguments are the caller's: a log file, say, or a kind's own numbers.
 LEFT_OUT = {
     "io.read_array": {"source"},

@@ -198,7 +198,8 @@ class TestCompiledOnce:
         network = PRODUCTS if network is None else network
         task = lp.Classification(X, y, loss_factor=loss_factor)
         init = lp.Init.random(network, task, 0.5, seed=seed)
-        return lp.flow(lp.Problem(network, init, task), times=[0.5, 5.0])
+        problem = lp.Problem(network, init, task)
+        return lp.flow(problem, times=[0.5, 5.0], space=lp.ParameterSpace())
 
     @pytest.mark.slow
     def test_each_task_gets_its_own_flow(self, traced):
