@@ -108,7 +108,7 @@ class PreciseCurve:
                     step = self._step(series)
                     left = target - now
                     step = left if abs(left) <= step else (step if left > 0 else -step)
-                    z = [mp.polyval(x, step, asc=True) for x in series]
+                    z = [mp.polyval(x[::-1], step) for x in series]
                     now = target if step == left else now + step
                 found.append(list(z))
             return found
