@@ -77,7 +77,7 @@ def test_a_diverged_run_is_counted_and_marked_and_in_no_mean(diverged, tmp_path)
 
 def test_counts_are_in_the_table_and_the_record(diverged):
     lost = int(diverged.diverged[1, 1].sum())
-    assert f"{8 - lost} of 8" in repr(diverged)
+    assert f"{8 - lost} of 8" in str(diverged)
     record = diverged.to_xarray()
     assert record["runs"].dims == ("optimiser", "scale")
     assert int(record["runs"].sel(scale=2.5)[1]) == 8 - lost
