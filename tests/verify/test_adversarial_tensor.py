@@ -29,23 +29,32 @@ def test_ties_that_keep_the_sign_are_no_false_alarm(network):
     assert verdict.passed
 
 
+TIES = lp.Regression([[1.0, 0.3]], [-1.0])
+
+
 @pytest.mark.parametrize("depth", [2, 3])
 def test_frequencies_that_tie(depth):
-    """One frequency escapes by rounding while the other still decays.
-
-    At depth 2 it does so at every scale before the flow has come near its end: the flow within the
-    form agrees with the prediction, but no run of the filters themselves can show it.
-    """
-    network, task = lp.Convolutional((2,) * depth), lp.Regression([[1.0, 0.3]], [-1.0])
-    init = lp.Init([np.array([1.3, 0.4])] * depth, 0.3)
-    verdict = lp.verify(lp.Problem(network, init, task))
+    """Equal filters have equal gradients, to the last digit: both frequencies decay together."""
+    network, init = lp.Convolutional((2,) * depth), lp.Init([np.array([1.3, 0.4])] * depth, 0.3)
+    verdict = lp.verify(lp.Problem(network, init, TIES))
     assert not verdict.limit.coef.any()
-    if depth == 2:
-        assert verdict.outcome is lp.results.Outcome.INCONCLUSIVE
-        assert "rounding takes them out of the diagonal form" in verdict.missing[0]
-        assert all(check.passed for check in verdict.checks)
-    else:
-        assert verdict.passed
+    assert verdict.passed
+
+
+def test_ties_that_rounding_breaks():
+    """Turned by matrices of their own, equal factors are not equal to the last digit.
+
+    One escapes while the other still decays, at every scale: the flow within the form agrees with
+    the prediction, but no run of the layers can show it.
+    """
+    rng = np.random.default_rng(1)
+    U = [np.linalg.qr(rng.standard_normal((3, 2)))[0] for _ in range(2)]
+    init = lp.Init([matrix @ [1.3, 0.4] for matrix in U], 0.3)
+    verdict = lp.verify(lp.Problem(lp.OrthogonalTensor(np.eye(2), U), init, TIES))
+    assert not verdict.limit.coef.any()
+    assert verdict.outcome is lp.results.Outcome.INCONCLUSIVE
+    assert "rounding takes them out of the diagonal form" in verdict.missing[0]
+    assert all(check.passed for check in verdict.checks)
 
 
 @pytest.mark.parametrize("depth", [2, 3])

@@ -145,11 +145,11 @@ def not_reached(why: str) -> None:
 
 def conclude(verdict: "Verdict", as_json: bool, path: Path | None) -> None:
     """Print a verdict; exit status 1 if it failed, 3 if it is inconclusive."""
-    from limitpoint import plot
+    import limitpoint as lp
     from limitpoint.verify import Outcome
 
     show(verdict, as_json)
-    save(path, lambda: plot.plot_trajectory(verdict.flows[0], verdict.limit, verdict.training))
+    save(path, lambda: lp.plot.plot_trajectory(verdict.flows[0], verdict.limit, verdict.training))
     if verdict.outcome is Outcome.FAILED:
         raise typer.Exit(FAILED)
     if verdict.outcome is Outcome.INCONCLUSIVE:
