@@ -62,6 +62,38 @@ def test_what_each_verb_loads():
     assert [line.strip() for line in told.strip().splitlines()] == ["|"] * len(calls)
 
 
+def test_commands_of_the_base_install(tmp_path):
+    """In one process, with everything behind extras missing: none draws unless it is told to."""
+    commands = (
+        "predict",
+        "saddles",
+        "activation",
+        "explain",
+        "flow",
+        "verify",
+        "flow --plot a.png",
+    )
+    code = f"""{MISSING.format(names=set(BASE))}{PROBLEM}
+from limitpoint.cli import main
+lp.io.save_problem(problem, "problem.toml")
+for command in {commands}:
+    name, *options = command.split()
+    sys.argv = ["limitpoint", name, "problem.toml", *options]
+    try:
+        main()
+    except SystemExit as end:
+        print("exit", end.code, file=sys.stderr)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=300
+    )
+    assert done.stderr.splitlines() == [
+        *["exit 0"] * 6,
+        'error: --plot needs matplotlib, which is not installed: pip install "limitpoint[plot]"',
+        "exit 2",
+    ]
+
+
 @pytest.mark.parametrize(
     ("library", "extra", "call"),
     [
