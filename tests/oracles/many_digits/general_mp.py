@@ -108,7 +108,7 @@ class PreciseCurve:
                     step = self._step(series)
                     left = target - now
                     step = left if abs(left) <= step else (step if left > 0 else -step)
-                    z = [mp.polyval(x[::-1], step) for x in series]
+                    z = [_polynomial(x, step) for x in series]
                     now = target if step == left else now + step
                 found.append(list(z))
             return found
@@ -131,3 +131,11 @@ class PreciseCurve:
             if last > 0:
                 radii.append(mp.root(size / last, n))
         return min(radii) / 4
+
+
+def _polynomial(coefs, at):
+    """By Horner's rule, the constant first; mpmath's own has another order in every release."""
+    value = mp.mpf(0)
+    for coef in reversed(coefs):
+        value = value * at + coef
+    return value
