@@ -35,7 +35,7 @@ torch: $(READY)  ## the tests that need PyTorch, which no extra brings
 bench: $(READY)  ## side-by-side ratios against peers, in one run
 	$(BIN)/python -m benchmarks
 
-docs: $(READY)  ## what is generated: the atlas of theorems, the errata, two figures
+docs: $(READY)  ## what is generated: the atlas of theorems, the errata, the figures of the docs
 	$(BIN)/limitpoint atlas --markdown > docs/atlas.md
 	$(BIN)/limitpoint errata --markdown > docs/errata.md
 	$(BIN)/python docs/figures/architecture.py docs/images/architecture.png

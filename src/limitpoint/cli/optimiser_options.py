@@ -101,7 +101,8 @@ def named_optimiser(
             raise LimitpointError(f"--set must be like batch_size=2; it is {setting!r}")
         given[key] = int(number) if number.is_integer() and "." not in value else number
     kind = chosen(name, dynamics.OPTIMISERS, "--optimiser")
-    known = [field.name for field in fields(dynamics.OPTIMISERS[kind])]  # type: ignore[arg-type]
+    made = dynamics.OPTIMISERS[kind]
+    known = [field.name for field in fields(made)]  # type: ignore[arg-type]  # data classes all
     typed = {key: f"--set {key}" for key in known} | {"learning_rate": "--learning-rate"}
     with as_typed(typed):
         return dynamics.made_optimiser(kind, **given)

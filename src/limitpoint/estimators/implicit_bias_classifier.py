@@ -20,7 +20,7 @@ from limitpoint.theory import Limit
 __all__ = ["ImplicitBiasClassifier"]
 
 
-class ImplicitBiasClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
+class ImplicitBiasClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]  # untyped library
     r"""The direction in which training a network on two classes ends, without training.
 
     On classes that a hyperplane separates, the coefficients grow for ever, in the direction that

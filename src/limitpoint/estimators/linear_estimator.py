@@ -64,6 +64,7 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # untyped library
         return tags
 
 
+# The mixins come from an untyped library.
 class LinearRegressor(MultiOutputMixin, RegressorMixin, LinearEstimator):  # type: ignore[misc]
     """What the three regressors share."""
 

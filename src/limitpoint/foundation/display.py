@@ -103,7 +103,7 @@ class Displayed:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         # What a data class finds among a class's own attributes it does not replace.
-        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]
+        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]  # its own, as said above
 
     def _facts(self) -> Iterable[str]:
         """What stands between the brackets of the one line: by default the fields."""

@@ -63,6 +63,11 @@ class Network(Setting, Value, ABC):
         """
         return self.outputs(layers, X)
 
+    @property
+    def writes_gradient(self) -> bool:
+        """Whether its gradient is written out; else JAX differentiates the coefficients."""
+        return type(self).layer_gradients is not Network.layer_gradients
+
     def layer_gradients(
         self, layers: Sequence[Float], direction: Float
     ) -> tuple[Float, ...] | None:

@@ -53,7 +53,7 @@ def polar_chart(
     start = np.append(whole / size, init.log_scale + np.log(size))
     largest = float(np.abs(start[:-1]).max())
     polar: Polar
-    if network.layer_gradients(init.direction, np.zeros(task.n_features)) is not None:
+    if network.writes_gradient:
         polar = WrittenOut(network, task, shapes, sharpness)
     else:
         polar = traced_polar(network, task, shapes, largest, sharpness)

@@ -196,9 +196,8 @@ def _plain_chart(problem: Problem, rtol: float) -> Chart:
     start = np.concatenate([np.ravel(layer) for layer in layers])
     size = float(np.abs(start).max())
 
-    explicit = network.layer_gradients(layers, np.zeros(measured(problem, layers).shape))
     velocity, jacobian = (
-        _traced(problem, split, size) if explicit is None else _written_out(problem, split)
+        _written_out(problem, split) if network.writes_gradient else _traced(problem, split, size)
     )
     solvable = start.size <= LARGEST_JACOBIAN
     # An explicit method keeps errors of its tolerance; else only rounding is left at the end.

@@ -40,7 +40,7 @@ def made_optimiser(name: str, **settings: Any) -> Optimiser:
     """The optimiser of this name with these of its fields."""
     make = look_up(OPTIMISERS, name, "optimiser")
     known = [field.name for field in fields(make)]  # type: ignore[arg-type]  # data classes all
-    for field in fields(make):  # type: ignore[arg-type]
+    for field in fields(make):  # type: ignore[arg-type]  # data classes all
         if field.default is MISSING and field.name not in settings:
             raise LimitpointError(f"the optimiser {name} needs {field.name}")
     for setting in settings:
