@@ -30,10 +30,32 @@ CELLS = {
 # What may have been run before, in this order in one notebook.
 BEFORE = ("", "import matplotlib.pyplot as plt", "%matplotlib inline")
 QUIET = "figure = lp.plot.plot_limit(limit)"
-OWN = """
+# Axes of pyplot under its inline backend: drawn into, and then the end of the cell.
+SUBPLOTS = """
 own, axes = plt.subplots()
 drawn = lp.plot.plot_limit(limit, panels="coefs", ax=axes)
 """
+OWN = {
+    "assigned": SUBPLOTS,
+    "last": SUBPLOTS + "drawn",
+    "the caller's figure last": SUBPLOTS + "own",
+    "drawn into last": SUBPLOTS + 'lp.plot.plot_limit(limit, panels="coefs", ax=axes)',
+    "ended by a semicolon": SUBPLOTS + "drawn;",
+    "shown by pyplot": SUBPLOTS + "plt.show()",
+    "displayed": SUBPLOTS + "display(drawn)",
+    "two panels": """
+own, axes = plt.subplots(2)
+lp.plot.plot_limit(limit, panels="coefs", ax=axes[0])
+lp.plot.plot_saddles(lp.saddle_path(task.X, task.y), panels="coefs", ax=axes[1])
+""",
+    "saved": SUBPLOTS + 'lp.plot.save(drawn, "own.png")\ndrawn',
+}
+# Afterwards the figure is the caller's: it can be shown again, copied and saved.
+AFTER = SUBPLOTS + "import pickle\nplt.close(pickle.loads(pickle.dumps(drawn)))\ndrawn"
+AGAIN = "assert plt.get_fignums() == []\ndrawn"
+# Figures that pyplot shows only when asked.
+SILENT = "plt.ioff()" + SUBPLOTS + "drawn"
+OPEN = "assert plt.get_fignums()\nplt.close()\nplt.ion();"
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +66,16 @@ def executed(tmp_path_factory):
         cells[before, "before"] = before
         cells |= {(before, name): source for name, source in CELLS.items()}
         cells[before, "quiet"] = QUIET
-    cells[BEFORE[-1], "own axes"] = OWN
+    cells |= {("own", name): source for name, source in OWN.items()}
+    cells |= {("own", "after"): AFTER, ("own", "again"): AGAIN}
+    cells |= {("own", "silent"): SILENT, ("own", "open"): OPEN}
     notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(source) for source in cells.values()]
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("IPYTHONDIR", str(tmp_path_factory.mktemp("ipython")))
-        NotebookClient(notebook, kernel_name="python3", timeout=600).execute()
+        folder = {"metadata": {"path": str(tmp_path_factory.mktemp("notebook"))}}
+        NotebookClient(notebook, kernel_name="python3", timeout=600, resources=folder).execute()
     return dict(zip(cells, notebook.cells, strict=True))
 
 
@@ -67,7 +92,12 @@ def test_every_figure_is_shown_once(executed, before):
     assert executed[before, "quiet"].outputs == []
 
 
-def test_axes_of_pyplot_are_shown_once_by_pyplot(executed):
-    (output,) = executed[BEFORE[-1], "own axes"].outputs
-    assert output.output_type == "display_data"
+@pytest.mark.parametrize("name", [*OWN, "after", "again", "silent"])
+def test_axes_of_pyplot_are_shown_once(executed, name):
+    (output,) = executed["own", name].outputs
+    assert output.output_type in ("display_data", "execute_result")
     assert "image/png" in output.data
+
+
+def test_a_figure_that_pyplot_does_not_show_stays_open(executed):
+    assert executed["own", "open"].outputs == []

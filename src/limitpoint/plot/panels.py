@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import as_number, shown
-from limitpoint.plot.style import letters_in, new_figure, wrapped
+from limitpoint.plot.style import letters_in, new_figure, show_once, wrapped
 
 __all__ = ["AxesGiven", "Panels", "PanelsGiven", "SizeGiven", "open_panels"]
 
@@ -172,6 +172,7 @@ def open_panels(
         given = dict(zip(names, _as_axes(ax, names), strict=True))
         figure = next(iter(given.values())).get_figure(root=True)
         assert figure is not None
+        show_once(figure)
         labelled = tuple(given[name] for name in names if name not in apart)
         return Panels(figure, given, ours=False, labelled=labelled)
     ratios = [offered[name] for name in names]

@@ -6,11 +6,12 @@ matplotlib's own. What is ours is what they leave open.
 
 import textwrap
 from collections.abc import Sequence
+from functools import partial
 from io import BytesIO
 from typing import Any
 
 import numpy as np
-from matplotlib import rcParams, rcParamsDefault
+from matplotlib import get_backend, is_interactive, rcParams, rcParamsDefault
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -35,6 +36,7 @@ __all__ = [
     "name_others",
     "name_ticks",
     "new_figure",
+    "show_once",
     "style_of",
     "wrapped",
 ]
@@ -55,6 +57,8 @@ LETTERS_ALONG = 16
 LONGEST_TICK = 12
 # A text is not broken into shorter lines than this.
 FEWEST_LETTERS = 12
+# The names of the backend that shows the figures of pyplot at the end of a cell.
+INLINE = ("inline", "module://matplotlib_inline.backend_inline")
 
 
 class ShownFigure(Figure):
@@ -75,6 +79,30 @@ def new_figure(size: tuple[float, float]) -> Figure:
     figure = ShownFigure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+def show_once(figure: Figure) -> None:
+    """Let a figure of pyplot be shown once in a notebook, although the cell ends with it.
+
+    The inline backend shows all figures of pyplot at the end of a cell and closes them, whether or
+    not the cell's value was one of them. There is no telling who asks for a picture: so the first
+    one closes the figure, as the end of the cell does, and nobody shows it again.
+    """
+    if figure.canvas.manager is not None and get_backend().lower() in INLINE:
+        # IPython asks the object itself first.
+        vars(figure)["_ipython_display_"] = partial(_show_and_close, figure)
+
+
+def _show_and_close(figure: Figure) -> None:
+    from IPython.display import display
+    from matplotlib import pyplot
+    from matplotlib_inline.config import InlineBackend
+
+    del vars(figure)["_ipython_display_"]  # from now on it is shown like any other
+    display(figure)
+    # Figures that stay open from cell to cell, or are shown when asked for only, are the caller's.
+    if is_interactive() and InlineBackend.instance().close_figures:
+        pyplot.close(figure)
 
 
 def colours() -> tuple[str, ...]:
