@@ -45,6 +45,18 @@ def test_import_loads_nothing_heavy():
     assert run(code.format(HEAVY)).split() == []
 
 
+def test_functions_are_not_hidden_by_modules_of_their_name():
+    code = """
+import pkgutil, limitpoint as lp
+modules = {module.name for module in pkgutil.iter_modules(lp.__path__)}
+for name in modules & {*lp.__all__}:
+    __import__(f"limitpoint.{name}")
+print(*sorted(name for name in modules & {*lp.__all__} if callable(getattr(lp, name))))
+print(*lp._NAMESAKES)
+"""
+    assert run(code) == "verify\nverify\n"
+
+
 def test_what_each_verb_loads():
     """The verbs of the base install, one after the other in one process."""
     calls = [

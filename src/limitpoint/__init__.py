@@ -4,29 +4,23 @@
 agree. Names are loaded on first use (SPEC 1); `__init__.pyi` says where each comes from.
 """
 
-import ast as _ast
 import sys as _sys
-from importlib import import_module as _import_module
-from pathlib import Path as _Path
 from types import ModuleType as _ModuleType
 
+# Nothing else is imported here, nor done: this runs before the command can answer Ctrl-C.
 __version__ = "0.1.0"
 
-# Every public name with the module that holds it, None for modules themselves.
-_ORIGINS = {
-    alias.name: line.module
-    for line in _ast.parse(_Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")).body
-    if isinstance(line, _ast.ImportFrom)
-    for alias in line.names
-}
-__all__ = sorted(_ORIGINS)
+# Functions that have the name of the module that they are in.
+_NAMESAKES = ("verify",)
+# Every public name with the module that holds it, None for modules themselves; on first use.
+_ORIGINS: dict[str, str | None] = {}
 
 
 class _Package(_ModuleType):
     """The package itself: importing `limitpoint.verify` does not hide the function of that name."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        if not (isinstance(value, _ModuleType) and _ORIGINS.get(name)):
+        if not (isinstance(value, _ModuleType) and name in _NAMESAKES):
             super().__setattr__(name, value)
 
 
@@ -34,13 +28,29 @@ _sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> object:
-    if name not in _ORIGINS:
+    origins = _origins()
+    if name == "__all__":
+        return sorted(origins)
+    if name not in origins:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = _import_module(f"{__name__}.{_ORIGINS[name] or name}")
-    found = getattr(module, name) if _ORIGINS[name] else module
+    from importlib import import_module
+
+    module = import_module(f"{__name__}.{origins[name] or name}")
+    found = getattr(module, name) if origins[name] else module
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*sorted(_origins()), "__version__"]
+
+
+def _origins() -> dict[str, str | None]:
+    if not _ORIGINS:
+        from ast import ImportFrom, parse
+        from pathlib import Path
+
+        stub = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+        lines = [line for line in parse(stub).body if isinstance(line, ImportFrom)]
+        _ORIGINS.update({alias.name: line.module for line in lines for alias in line.names})
+    return _ORIGINS

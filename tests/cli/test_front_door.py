@@ -350,6 +350,47 @@ def test_an_interruption_of_the_start_is_one_line(run, monkeypatch):
     assert run("predict", *DATA) == (130, "", "interrupted: nothing had begun\n")
 
 
+# Ctrl-C as a module is looked for that was not loaded before.
+INTERRUPTED = """
+import os, signal, sys
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "begun"),
+    [
+        ("limitpoint.cli.program", "nothing had begun"),
+        ("typer", "nothing had begun"),
+        ("limitpoint.cli.verdict_commands", "nothing had begun"),
+        ("limitpoint.errors", "nothing had begun"),
+        ("limitpoint.problem", "predict, nothing was kept"),
+        ("numpy", "predict, nothing was kept"),
+    ],
+)
+@pytest.mark.usefixtures("run")
+def test_an_interruption_while_modules_are_loaded_is_one_line(name, begun):
+    code = INTERRUPTED.format(name=name) + MAIN
+    command = [sys.executable, "-c", code, "predict", *DATA]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TOO_LONG)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == f"interrupted: {begun}\n"
+
+
+def test_nothing_is_loaded_before_an_interruption_is_answered():
+    """Before `main` runs a traceback cannot be avoided: nothing but the two modules is loaded."""
+    code = "import sys, types; before = {*sys.modules}; from limitpoint.cli import main; "
+    code += "print(*sorted({*sys.modules} - before))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=TOO_LONG
+    )
+    assert done.stdout.split() == ["limitpoint", "limitpoint.cli"]
+
+
 def test_an_interrupted_reproduction_names_what_is_kept(run, monkeypatch):
     class Interrupted(Toy):
         def run(self):

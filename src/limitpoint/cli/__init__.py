@@ -1,7 +1,7 @@
 """The `limitpoint` command.
 
-Importing this loads next to nothing, so that Ctrl-C is answered in one line from the first moment
-on; what a command needs is loaded when it runs.
+Importing this loads nothing else, so that Ctrl-C is answered in one line from the first moment on;
+what a command needs is loaded when it runs.
 """
 
 import sys

@@ -99,7 +99,7 @@ def _show_and_close(figure: Figure) -> None:
     from matplotlib_inline.config import InlineBackend
 
     del vars(figure)["_ipython_display_"]  # from now on it is shown like any other
-    display(figure)
+    display(figure)  # type: ignore[no-untyped-call]  # IPython does not annotate it
     # Figures that stay open from cell to cell, or are shown when asked for only, are the caller's.
     if is_interactive() and InlineBackend.instance().close_figures:
         pyplot.close(figure)
