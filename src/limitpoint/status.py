@@ -73,8 +73,8 @@ class Status(Enum):
         "what was reached before that is in the result."
     )
     DIVERGED = (
-        "Diverged: the parameters are no longer finite numbers. "
-        "The learning rate is too large for these data."
+        "Diverged: the loss is infinite, or so large that what it was at the start is lost to "
+        "rounding beside it. The learning rate is too large for these data."
     )
 
     @property

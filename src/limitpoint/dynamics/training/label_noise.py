@@ -87,6 +87,11 @@ class LabelNoise(Optimiser):
         return True
 
     @property
+    def label_noise(self) -> float:
+        """δ."""
+        return self.delta
+
+    @property
     def label(self) -> str:
         """The learning rate and the size of the noise."""
         return f"LabelNoise(learning_rate={self.learning_rate}, delta={self.delta})"

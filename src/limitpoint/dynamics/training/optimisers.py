@@ -73,6 +73,11 @@ class Optimiser(Setting, ABC):
         return False
 
     @property
+    def label_noise(self) -> float:
+        """The standard deviation of the noise that steps see on every entry of y."""
+        return 0.0
+
+    @property
     def label(self) -> str:
         """The rule in words, without the seed."""
         return str(self)

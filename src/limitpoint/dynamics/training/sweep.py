@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limitpoint.dynamics.fit import measure_of
+from limitpoint.dynamics.training.divergence import has_diverged
 from limitpoint.dynamics.training.ensemble import Ends
 from limitpoint.dynamics.training.optimisers import Optimiser
 from limitpoint.dynamics.training.probes import Probe
@@ -73,7 +74,7 @@ class Sweep(Labelled, Result):
         names = tuple(probe.name for probe in probes)
         labels = [optimiser.label for optimiser in optimisers]
         axes = {"optimiser": labels, "scale": scales, "seed": seeds, "step": steps}
-        data = _dataset(problem, names, axes, ends)
+        data = _dataset(problem, optimisers, names, axes, ends)
         # Without draws all seeds are one run.
         seeds_drawn = np.array([len(seeds) if rule.is_random else 1 for rule in optimisers])
         diverged = np.asarray(data["status"].values == Status.DIVERGED.name)
@@ -125,7 +126,7 @@ class Sweep(Labelled, Result):
 
     @property
     def diverged(self) -> NDArray[np.bool_]:
-        """Which runs left the finite numbers, optimisers × scales × seeds."""
+        """Which runs ended with a loss beyond all that is fitted, optimisers × scales × seeds."""
         return np.asarray(self.data["status"].values == Status.DIVERGED.name)
 
     @property
@@ -220,7 +221,11 @@ class Sweep(Labelled, Result):
 
 
 def _dataset(
-    problem: Problem, names: tuple[str, ...], axes: dict[str, Any], ends: Sequence[Ends]
+    problem: Problem,
+    optimisers: Sequence[Optimiser],
+    names: tuple[str, ...],
+    axes: dict[str, Any],
+    ends: Sequence[Ends],
 ) -> "xr.Dataset":
     """The record of all optimisers; what has no seeds is repeated along them."""
 
@@ -239,7 +244,10 @@ def _dataset(
                 for i, name in enumerate(("loss", *names))
             },
             "coef": ((*RUNS, *features), coefs),
-            "status": (RUNS, _statuses(problem, axes["scale"], outputs, records[..., -1, 0])),
+            "status": (
+                RUNS,
+                _statuses(problem, optimisers, axes["scale"], outputs, records[..., 0]),
+            ),
         },
         coords={**axes, "feature": np.arange(coefs.shape[3])},
     )
@@ -250,16 +258,28 @@ def _dataset(
     return data
 
 
-def _statuses(problem: Problem, scales: Float, outputs: Float, losses: Float) -> NDArray[np.str_]:
+def _statuses(
+    problem: Problem,
+    optimisers: Sequence[Optimiser],
+    scales: Float,
+    outputs: Float,
+    losses: Float,
+) -> NDArray[np.str_]:
     """How each run ended, by name."""
     # What can be reached does not depend on the scale.
     init = problem.init.at_scale(float(scales[0]))
     measure = measure_of(Problem(problem.network, init, problem.regression), init.layers)
     with np.errstate(over="ignore", invalid="ignore"):
         # The axis of samples is the fourth, after those of the runs.
-        fits = np.moveaxis(np.tensordot(outputs, measure.basis, axes=(losses.ndim, 0)), -1, 3)
-        gaps = (fits - measure.target).reshape(*losses.shape, -1)
+        fits = np.moveaxis(np.tensordot(outputs, measure.basis, axes=(len(RUNS), 0)), -1, 3)
+        gaps = (fits - measure.target).reshape(*losses.shape[:-1], -1)
         relative_residuals = np.linalg.norm(gaps, axis=-1)
     arrived = relative_residuals <= RESIDUAL_TOLERANCE * measure.unit
     names = np.where(arrived, measure.arrived.name, Status.REACHED_END.name)
-    return np.where(np.isfinite(losses), names, Status.DIVERGED.name)
+    with np.errstate(divide="ignore"):
+        logs = np.log(losses)
+    diverged = [
+        has_diverged(problem, rule, log[..., 0], log[..., -1])
+        for rule, log in zip(optimisers, logs, strict=True)
+    ]
+    return np.where(diverged, Status.DIVERGED.name, names)

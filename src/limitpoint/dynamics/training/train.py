@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from limitpoint.dynamics.fit import loss_at, margins_at, measure_of, measured, wrong_share
 from limitpoint.dynamics.training.chunks import Chunks
+from limitpoint.dynamics.training.divergence import has_diverged
 from limitpoint.dynamics.training.optimisers import Layers, Optimiser
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import LimitpointError
@@ -154,9 +155,10 @@ def _as_trajectory(
             log_losses = np.asarray(problem.task.log_loss(margins))
             log_times = np.log(times)
         finite = bool(np.isfinite(log_losses[-1]))
+        diverged = has_diverged(problem, optimiser, log_losses[0], log_losses[-1])
         return Trajectory.build(
             kind=kind,
-            status=Status.REACHED_END if finite else Status.DIVERGED,
+            status=Status.DIVERGED if diverged else Status.REACHED_END,
             times=times,
             coefs=coefs,
             losses=losses,
@@ -168,11 +170,16 @@ def _as_trajectory(
             margins=margins,
         )
     measure = measure_of(problem, records[0])
-    if not np.isfinite(losses[-1]):
-        status, relative_residual = Status.DIVERGED, np.inf
-    else:
+    with np.errstate(divide="ignore"):
+        log_losses = np.log(losses)
+    # Where the start fits and has no size of its own, only noise can move the run, and off the fit.
+    moved_off = measure.unit == 0.0 and losses[-1] > losses[0]
+    relative_residual = np.inf
+    if np.isfinite(losses[-1]) and not moved_off:
         relative_residual = measure.relative_residual(measured(problem, records[-1]))
-        status = measure.arrived if relative_residual <= RESIDUAL_TOLERANCE else Status.REACHED_END
+    status = measure.arrived if relative_residual <= RESIDUAL_TOLERANCE else Status.REACHED_END
+    if has_diverged(problem, optimiser, log_losses[0], log_losses[-1]):
+        status = Status.DIVERGED
     return Trajectory.build(
         kind=kind,
         status=status,
