@@ -106,3 +106,20 @@ def test_bad_arguments(arguments, words):
 def test_only_diffusions_are_simulated():
     with pytest.raises(lp.errors.LimitpointError, match="model must be a diffusion"):
         lp.sde.simulate("noise", 1.0, paths=1)
+
+
+def test_a_path_does_not_depend_on_where_it_is_recorded():
+    """Records far apart are reached in several calls, those close together many in one."""
+    model = Geometric(-0.5, 0.4)
+    few = lp.sde.simulate(model, 1.0, paths=3, time_step=1e-3, records=2).states
+    for records in (4, 1000, 1998):
+        states = lp.sde.simulate(model, 1.0, paths=3, time_step=1e-3, records=records).states
+        np.testing.assert_array_equal(states[:, :: records // 2], few)
+
+
+def test_progress_counts_every_step_once():
+    for records in (1, 7, 3000):
+        seen = []
+        with lp.progress(seen.append):
+            lp.sde.simulate(Geometric(-0.5, 0.4), 1.0, paths=2, time_step=1e-3, records=records)
+        assert (seen[-1].done, seen[-1].total) == (1000, 1000)

@@ -33,6 +33,13 @@ def rank_one():
     return lp.Problem(network, lp.Init.balanced(network, task, scale=1.0, seed=0), task)
 
 
+def sgd_model():
+    task = lp.Regression([[1.0, 2.0]], [1.0])
+    network = lp.RankOne(depth=2)
+    start = lp.Problem(network, lp.Init.balanced(network, task, norm=1.0), task)
+    return lp.sde.SGDModel(start, lp.SGD(learning_rate=1e-3, batch_size=1))
+
+
 TWO_CLASSES = lp.Classification([[1.0, 2.0], [0.0, -3.0]], [1, -1])
 JOBS = {
     "flow": (lambda: lp.flow(problem()), "gradient flow"),
@@ -50,6 +57,10 @@ JOBS = {
     "train many": (
         lambda: lp.train_many(rank_one(), [lp.GD(1e-4), lp.SGD(1e-4, 1)], ENDLESS),
         "training",
+    ),
+    "simulate": (
+        lambda: lp.sde.simulate(sgd_model(), t_end=1e-3 * ENDLESS, paths=3),
+        "paths of the diffusion",
     ),
     "predict path": (
         lambda: lp.predict_path(problem(), np.geomspace(1e-3, 1.0, 9)),

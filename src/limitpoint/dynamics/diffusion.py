@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from limitpoint.dynamics.training.chunks import FIRST, Chunks
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import (
     Float,
@@ -20,6 +21,7 @@ from limitpoint.foundation.arrays import (
 )
 from limitpoint.foundation.display import Page, counted, left_out, number, table
 from limitpoint.foundation.extras import lazy_module
+from limitpoint.foundation.progress import job
 from limitpoint.foundation.result import Result
 
 if TYPE_CHECKING:
@@ -180,19 +182,46 @@ def simulate(
     keyed = as_seed(seed, "seed", LimitpointError)
     with jax.enable_x64(True):
         keys = jax.random.split(jax.random.key(keyed), count)
-        states = np.array(_compiled(model, t_end, step, len(times))(keys))
+        states = _follow(model, step, keys, times)
     return Paths(times, states)
+
+
+def _follow(model: Diffusion, step: float, keys: Any, times: Float) -> Float:
+    """The states of all paths at evenly spaced times, keys × records × dimension.
+
+    In many short calls of one program. A path does not depend on where they begin and end: a draw
+    is a function of the key and the number of the step.
+    """
+    places = times / step
+    stops = np.floor(places).astype(np.int64)
+    parts = places - stops
+    # Records that lie close together are read off in one call.
+    together = int(min(max(FIRST / places[1], 1.0), len(times)))
+    visit = _compiled(model, step)
+    start = jnp.asarray(model.start, dtype=float)
+    states = jnp.broadcast_to(start, (len(keys), *start.shape))
+    done, kept, chunks = 0, [], Chunks()
+    with job("paths of the diffusion", int(stops[-1])) as simulation:
+        for begin in range(0, len(times), together):
+            group = np.minimum(np.arange(begin, begin + together), len(times) - 1)
+            near = int(stops[group[0]])
+            for first, last in chunks.between(done, near):
+                states, read = visit(keys, states, first, np.full(together, last), parts[group])
+                read.block_until_ready()
+                simulation.advance(last - first)
+            states, read = visit(keys, states, near, stops[group], parts[group])
+            kept.append(np.asarray(read)[:, : len(times) - begin])  # waits for the call
+            done = int(stops[group[-1]])
+            simulation.advance(done - near)
+    return np.concatenate(kept, axis=1)
 
 
 # Compiling takes seconds; a model that is simulated again with other seeds is not compiled again.
 @lru_cache(maxsize=8)
-def _compiled(model: Diffusion, t_end: float, step: float, records: int) -> Callable[[Any], Any]:
-    """From keys to states, keys × records × dimension."""
-    places = np.linspace(0.0, t_end, records) / step
-    before = np.floor(places).astype(np.int64)
-    parts = places - before
+def _compiled(model: Diffusion, step: float) -> Callable[..., Any]:
+    """From keys, states and the steps done to the states after the last stop, and at each."""
 
-    def one_path(key: Any) -> Any:
+    def one_path(key: Any, state: Any, first: Any, stops: Any, parts: Any) -> Any:
         def moved(k: Any, state: Any, part: Any) -> Any:
             noise = jax.random.normal(jax.random.fold_in(key, k), (model.noise_dimension,))
             increment = jnp.sqrt(part * step) * noise
@@ -200,13 +229,13 @@ def _compiled(model: Diffusion, t_end: float, step: float, records: int) -> Call
 
         def to_record(carry: Any, record: Any) -> Any:
             done, state = carry
-            steps, part = record
-            state = jax.lax.fori_loop(done, steps, lambda k, x: moved(k, x, 1.0), state)
+            stop, part = record
+            state = jax.lax.fori_loop(done, stop, lambda k, x: moved(k, x, 1.0), state)
             # A record between steps is reached by a shorter one, which the path does not keep.
-            return (steps, state), moved(steps, state, part)
+            return (stop, state), moved(stop, state, part)
 
-        start = jnp.asarray(0, before.dtype), jnp.asarray(model.start)
-        return jax.lax.scan(to_record, start, (jnp.asarray(before), jnp.asarray(parts)))[1]
+        (_, state), read = jax.lax.scan(to_record, (first, state), (stops, parts))
+        return state, read
 
-    compiled: Callable[[Any], Any] = jax.jit(jax.vmap(one_path))
+    compiled: Callable[..., Any] = jax.jit(jax.vmap(one_path, (0, 0, None, None, None)))
     return compiled

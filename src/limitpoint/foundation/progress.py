@@ -151,8 +151,8 @@ def progress(report: Report | None = None) -> Iterator[None]:
 
     Notes
     -----
-    flow, verify, train, train_many, predict_path, saddle_path, limit_direction, reproduce and all
-    that is made of them report. A job that is stopped leaves nothing behind, but for the
+    flow, verify, train, train_many, simulate, predict_path, saddle_path, limit_direction, reproduce
+    and all that is made of them report. A job that is stopped leaves nothing behind, but for the
     experiments that `reproduce` has finished.
 
     Examples
