@@ -78,6 +78,7 @@ def test_commands_of_the_base_install(tmp_path):
     """In one process, with everything behind extras missing: none draws unless it is told to."""
     commands = (
         "predict",
+        "prove",
         "saddles",
         "activation",
         "explain",
@@ -100,7 +101,7 @@ for command in {commands}:
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=300
     )
     assert done.stderr.splitlines() == [
-        *["exit 0"] * 6,
+        *["exit 0"] * 7,
         'error: --plot needs matplotlib, which is not installed: pip install "limitpoint[plot]"',
         "exit 2",
     ]

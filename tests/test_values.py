@@ -34,6 +34,7 @@ MADE = {
         lp.Problem(NETWORK, lp.Init.random(NETWORK, EQ7, scale=0.0, seed=0), EQ7)
     ),
     "path of limits": lambda: lp.predict_path(problem_of(), [1.0, 0.1, 0.0]),
+    "proof": lambda: lp.prove(problem_of()),
     "saddles": lambda: lp.analysis.saddles(problem_of()),
     "saddle path": lambda: lp.saddle_path(EQ7.X, EQ7.y, t_plus=[1.0, 2.0, 3.0, 4.0]),
     "flow": lambda: lp.flow(problem_of()),

@@ -43,7 +43,7 @@ from .networks import (
 from .problem import Problem
 from .status import Status
 from .tasks import Classification, MatrixSensing, Regression
-from .theory import explain, predict, predict_path, saddle_path
+from .theory import explain, predict, predict_path, prove, saddle_path
 from .verify import verify
 from .versions import show_versions
 
@@ -89,6 +89,7 @@ __all__ = [
     "predict",
     "predict_path",
     "progress",
+    "prove",
     "results",
     "saddle_path",
     "sde",

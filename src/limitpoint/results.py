@@ -5,11 +5,13 @@ from limitpoint.dynamics.diffusion import Paths
 from limitpoint.mirror import ActivationTimes
 from limitpoint.tasks import Separation
 from limitpoint.theory import (
+    Balls,
     Certificate,
     Explanation,
     JumpProcess,
     Limit,
     LimitPath,
+    Proof,
     Saddle,
     SaddlePath,
 )
@@ -17,6 +19,7 @@ from limitpoint.verify import Check, Outcome, Verdict
 
 __all__ = [
     "ActivationTimes",
+    "Balls",
     "Certificate",
     "Check",
     "Drift",
@@ -27,6 +30,7 @@ __all__ = [
     "LimitPath",
     "Outcome",
     "Paths",
+    "Proof",
     "Saddle",
     "SaddlePath",
     "Separation",

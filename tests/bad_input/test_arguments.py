@@ -294,6 +294,11 @@ TABLE = {
         {"problem": problem("rank one")},
         {"problem": NOT_PROBLEM},
     ),
+    "prove": Entry(
+        lp.prove,
+        {"problem": problem(), "digits": 5},
+        {"problem": NOT_PROBLEM, "digits": (*NUMBER, None, 0, 1.5, 10**9)},
+    ),
     "limit_given_outer": Entry(
         lp.analysis.limit_given_outer,
         {"problem": problem("rank one"), "outer": 1.0},
@@ -711,6 +716,7 @@ INTERFACES = {"Diffusion", "Probe"} | {
 RESULTS = {
     *(
         "io.Table",
+        "Balls",
         "Certificate",
         "Check",
         "Condition",
@@ -719,6 +725,7 @@ RESULTS = {
         "ActivationTimes",
         "JumpProcess",
         "Limit",
+        "Proof",
     ),
     *(
         "LimitPath",

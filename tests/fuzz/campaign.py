@@ -22,6 +22,7 @@ KINDS = {
     verbs.explain: 40,
     verbs.saddle_path: 200,
     verbs.predict_path: 20,
+    verbs.prove: 20,
     verbs.analyse: 150,
     verbs.flow: 40,
     verbs.direction: 2,

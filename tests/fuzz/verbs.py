@@ -65,6 +65,12 @@ def predict(draw: Draw, call: Judge, folder: Path) -> None:
     use(draw, call, call(lp.predict, found), folder)
 
 
+def prove(draw: Draw, call: Judge, folder: Path) -> None:
+    """The limit of any problem, proved or refused with a reason."""
+    found = problems.tame_problem(draw, call)
+    use(draw, call, call(lp.prove, found, draw.mostly(10, (*NOT_NUMBERS, 0, 10**9))), folder)
+
+
 def predict_path(draw: Draw, call: Judge, folder: Path) -> None:
     """Limits at several scales."""
     found = problems.tame_problem(draw, call)

@@ -34,6 +34,8 @@ RESULTS = {
     "limit": "limit",
     "limit of a classification": "lp.predict(separated)",
     "limit path": "lp.predict_path(problem, [1e-3, 1.0])",
+    "proof": "lp.prove(problem)",
+    "balls": "lp.prove(problem).coef",
     "flow": "flow",
     "training": "run",
     "sweep": "lp.train_many(balanced, [lp.GD(1e-3)], 50, scales=[0.5, 1.0])",

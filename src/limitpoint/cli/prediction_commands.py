@@ -18,6 +18,7 @@ __all__: list[str] = []
 Lowest = Annotated[float, typer.Option("--from", help="The smallest scale.")]
 Highest = Annotated[float, typer.Option("--to", help="The largest scale.")]
 Points = Annotated[int, typer.Option(help="Number of scales, evenly spaced in logarithms.")]
+Digits = Annotated[int, typer.Option(help="Significant digits of every coefficient.")]
 AllTheorems = Annotated[bool, typer.Option("--all", help="Every theorem, with all its conditions.")]
 Zero = Annotated[bool, typer.Option("--zero", help="Also the limit of vanishing initialisation.")]
 Infinity = Annotated[bool, typer.Option("--infinity", help="Also the lazy limit, scale infinity.")]
@@ -31,6 +32,16 @@ def predict_command(problem: "Problem", json_: Json = False, plot_: Plot = None)
     show(limit, json_)
     save(plot_, lambda: lp.plot.plot_limit(limit))
     judge(limit.status)
+
+
+@command("prove")
+@on_a_problem()
+def prove_command(problem: "Problem", digits: Digits = 30, json_: Json = False) -> None:
+    """Prove the limit: a ball around every coefficient, in rigorous arithmetic."""
+    proof = lp.prove(problem, digits)
+    show(proof, json_)
+    if not proof.ok:
+        not_reached(f"not proved: {proof.reason}")
 
 
 @command("saddles")

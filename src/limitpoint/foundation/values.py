@@ -102,9 +102,10 @@ def _feed(digest: Any, value: Any) -> None:
     elif isinstance(value, float | np.floating):
         digest.update(float(value + 0.0).hex().encode())
     elif is_dataclass(value) and not isinstance(value, type):
-        for name in _names(value):
-            digest.update(name.encode())
-            _feed(digest, getattr(value, name))
+        for one in fields(value):
+            if one.compare:
+                digest.update(one.name.encode())
+                _feed(digest, getattr(value, one.name))
     elif hasattr(value, "tocsr"):  # a sparse matrix
         rows = value.tocsr()
         _feed(digest, (rows.shape, rows.data, rows.indices, rows.indptr))

@@ -66,6 +66,8 @@ class Init(Value):
     direction: tuple[Float, ...]
     scale: float
     log_scale: float
+    # Which of the two was given, and is exact; the other is rounded.
+    log_scale_given: bool = False
 
     def __init__(
         self,
@@ -75,10 +77,12 @@ class Init(Value):
         log_scale: float | None = None,
     ) -> None:
         layers = checked_layers(direction, "direction")
+        given = log_scale is not None
         scale, log_scale = both_scales(scale, log_scale)
         object.__setattr__(self, "direction", layers)
         object.__setattr__(self, "scale", scale)
         object.__setattr__(self, "log_scale", log_scale)
+        object.__setattr__(self, "log_scale_given", given)
 
     def _facts(self) -> tuple[str, ...]:
         shapes = ", ".join(str(layer.shape) for layer in self.direction)

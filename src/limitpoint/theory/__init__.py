@@ -6,6 +6,8 @@ from limitpoint.theory.convergence import convergence_bound, two_layer_bounds
 from limitpoint.theory.explanation import Explanation
 from limitpoint.theory.limit import Limit, as_limit
 from limitpoint.theory.predict import explain, predict
+from limitpoint.theory.prove.proof import Balls, Proof
+from limitpoint.theory.proving import prove
 from limitpoint.theory.scale_path import LimitPath, predict_path
 from limitpoint.theory.solvers.basis_pursuit import Saddle, SaddlePath, saddle_path
 from limitpoint.theory.solvers.margin.certify.stationarity import stationarity
@@ -17,11 +19,13 @@ from limitpoint.theory.two_layer.riccati import JumpProcess
 from limitpoint.theory.two_layer.spectral_path import exact_spectrum, spectral_jumps
 
 __all__ = [
+    "Balls",
     "Certificate",
     "Explanation",
     "JumpProcess",
     "Limit",
     "LimitPath",
+    "Proof",
     "Reduction",
     "Saddle",
     "SaddlePath",
@@ -34,6 +38,7 @@ __all__ = [
     "limit_given_outer",
     "predict",
     "predict_path",
+    "prove",
     "reduction_of",
     "saddle_path",
     "saddles",

@@ -1,0 +1,1 @@
+"""Proofs in ball and rational arithmetic, by code that shares nothing with the solvers."""

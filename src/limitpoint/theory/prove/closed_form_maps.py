@@ -1,0 +1,176 @@
+"""Coefficients as functions of their mirror coordinates, in closed form and in balls.
+
+Notation: `β = Ψ(ξ)`, `ξ = x_iᵀν`, `s` the scale. Two layers (MATH: Paired, Diagonal, powers of 2):
+`β = A e^{κξ} − B e^{−κξ}` with A, B ≥ 0. Powers of L ≥ 3: `β = Σ ±|u|^L`, each term with
+`|u|^{2−L} = |u(0)|^{2−L} ∓ L(L−2)ξ`, which ends at a pole.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from flint import arb, fmpq
+
+from limitpoint.networks import Diagonal, Paired, Power, SignedPower
+from limitpoint.problem import Problem
+from limitpoint.theory.prove.numbers import rational, scale_ball
+from limitpoint.theory.prove.outcome import CannotProve, MorePrecision
+
+__all__ = ["Exponential", "Monomials", "closed_form_maps", "coefs_of_direction"]
+
+# Newton steps for the start of one coefficient, and how often each may be halved.
+STEPS_OF_ONE, HALVINGS_OF_ONE = 40, 60
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """`β = A e^{κξ} − B e^{−κξ}`, `A` and `B` balls, not both zero."""
+
+    grows: arb
+    decays: arb
+    rate: int
+
+    @property
+    def lower(self) -> bool:
+        """Whether it cannot become negative."""
+        return bool(self.decays.is_zero())
+
+    @property
+    def upper(self) -> bool:
+        """Whether it cannot become positive."""
+        return bool(self.grows.is_zero())
+
+    def at(self, xi: arb) -> tuple[arb, arb]:
+        """The coefficient and its derivative, on all of a ball."""
+        up, down = self.grows * (self.rate * xi).exp(), self.decays * (-self.rate * xi).exp()
+        return up - down, self.rate * (up + down)
+
+    def mirror_of(self, sign: float, log_abs: float) -> arb:
+        """About where the coefficient is this: `e^{κξ}` solves a quadratic equation."""
+        size = arb(float(log_abs)).exp() if np.isfinite(log_abs) else arb(0)
+        half = size / 2
+        root = (half * half + self.grows * self.decays).sqrt()
+        if (sign >= 0 and not self.upper) or self.lower:
+            return ((half + root) / self.grows).log() / self.rate
+        return -((half + root) / self.decays).log() / self.rate
+
+
+@dataclass(frozen=True)
+class Monomials:
+    """`β = Σ σ|u|^L`, `|u|^{2−L} = |u(0)|^{2−L} − σL(L−2)ξ`: `(σ, |u(0)|^{2−L})` of each term."""
+
+    degree: int
+    terms: tuple[tuple[int, arb], ...]
+
+    @property
+    def lower(self) -> bool:
+        """Whether it cannot become negative."""
+        return all(sign > 0 for sign, _ in self.terms)
+
+    @property
+    def upper(self) -> bool:
+        """Whether it cannot become positive."""
+        return all(sign < 0 for sign, _ in self.terms)
+
+    def at(self, xi: arb) -> tuple[arb, arb]:
+        """The coefficient and its derivative, on all of a ball; it must end before the pole."""
+        power, total, slope = self.degree, arb(0), arb(0)
+        for sign, start in self.terms:
+            left = start - sign * power * (power - 2) * xi
+            if not left > 0:
+                raise MorePrecision("a mirror coordinate cannot be told from its pole")
+            size = left ** (arb(-1) / (power - 2))
+            total += sign * size**power
+            slope += power * power * size ** (2 * power - 2)
+        return total, slope
+
+    def mirror_of(self, sign: float, log_abs: float) -> arb:
+        """About where the coefficient is this: Newton's method, from the term that grows to it."""
+        if not np.isfinite(log_abs):
+            return self._near(arb(0), arb(0))
+        power, modulus = self.degree, arb(float(log_abs)).exp()
+        wanted = 1 if (sign >= 0 and not self.upper) or self.lower else -1
+        start = next(one for direction, one in self.terms if direction == wanted)
+        sizes = sum((one ** (arb(-power) / (power - 2)) for _, one in self.terms), arb(0))
+        first = arb(0)
+        if len(self.terms) == 1 or modulus > sizes:
+            first = wanted * (start - modulus ** (arb(2 - power) / power)) / (power * (power - 2))
+        return self._near(first.mid(), (sign * modulus).mid() if sign else arb(0))
+
+    def _near(self, first: arb, wanted: arb) -> arb:
+        """A few steps, shortened where they would pass a pole; only nearness is asked for."""
+        current = first
+        for _ in range(STEPS_OF_ONE if len(self.terms) > 1 else 0):
+            value, slope = self.at(current)
+            step = ((value - wanted) / slope).mid()
+            for _ in range(HALVINGS_OF_ONE):
+                try:
+                    self.at((current - step).mid())
+                    break
+                except MorePrecision:
+                    step = step / 2
+            current = (current - step).mid()
+            if not abs(step) > abs(current) * 1e-15:
+                break
+        return current
+
+
+def closed_form_maps(problem: Problem) -> list[Exponential | Monomials | None]:
+    """The map of every coefficient, exact but for the scale; None for one that never moves."""
+    network, layers = problem.network, problem.init.direction
+    square = scale_ball(problem.init) ** 2
+    rows = list(zip(*([rational(v) for v in layer.tolist()] for layer in layers), strict=True))
+    depth = getattr(network, "depth", 2)
+    if isinstance(network, Diagonal) and depth == 2:
+        return [_exponential((a + b) ** 2 / 4, (a - b) ** 2 / 4, 2, square) for a, b in rows]
+    if isinstance(network, Paired):
+        return [
+            _exponential(
+                ((a + b) ** 2 + (c - d) ** 2) / 4, ((a - b) ** 2 + (c + d) ** 2) / 4, 2, square
+            )
+            for a, b, c, d in rows
+        ]
+    if isinstance(network, Power | SignedPower) and depth == 2:
+        second = [row[1] if len(row) > 1 else fmpq(0) for row in rows]
+        return [_exponential(u[0] ** 2, w**2, 4, square) for u, w in zip(rows, second, strict=True)]
+    if isinstance(network, Power | SignedPower) and depth > 2:
+        return [_monomials(row, depth, scale_ball(problem.init)) for row in rows]
+    raise CannotProve(f"the mirror map of {network} is not in closed form")
+
+
+def coefs_of_direction(problem: Problem) -> list[fmpq]:
+    """The coefficients at the direction, as rationals; at the start they are `s^L` times these."""
+    network = problem.network
+    columns = [[rational(v) for v in layer.tolist()] for layer in problem.init.direction]
+    rows = zip(*columns, strict=True)
+    if isinstance(network, Diagonal):
+        return [a * b for a, b in rows]
+    if isinstance(network, Paired):
+        return [a * b - c * d for a, b, c, d in rows]
+    if isinstance(network, Power | SignedPower):
+        return [
+            sum(
+                (sign * one**network.depth for sign, one in zip((1, -1), row, strict=False)),
+                fmpq(0),
+            )
+            for row in rows
+        ]
+    raise CannotProve(f"the coefficients of {network} are not products or powers of its layers")
+
+
+def _exponential(grows: fmpq, decays: fmpq, rate: int, square: arb) -> Exponential | None:
+    if grows == 0 and decays == 0:
+        return None
+    return Exponential(arb(grows) * square, arb(decays) * square, rate)
+
+
+def _monomials(values: Sequence[fmpq], degree: int, scale: arb) -> Monomials | None:
+    terms: list[tuple[int, Any]] = []
+    for outer, value in zip((1, -1), values, strict=False):
+        if value == 0:
+            continue
+        inner = -1 if degree % 2 and value < 0 else 1
+        size = arb(abs(value)) * scale
+        terms.append((outer * inner, 1 / size ** (degree - 2)))
+    return Monomials(degree, tuple(terms)) if terms else None

@@ -1,0 +1,61 @@
+"""The interval Newton test: existence, uniqueness and a ball, for a system of equations.
+
+Let `f` be continuously differentiable on a box `B` with centre `c`, and `J` a matrix of balls that
+contains the Jacobian at every point of `B`. If every matrix in `J` is regular and
+`N = c − J⁻¹ f(c)` lies in the interior of `B`, then `f` has exactly one root in `B`, and it lies in
+`N` (Moore 1966; Krawczyk 1969; Neumaier 1990, Theorem 5.1.7).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flint import arb, arb_mat, ctx
+
+from limitpoint.theory.prove.numbers import entries, magnitude, midpoints
+from limitpoint.theory.prove.outcome import MorePrecision
+
+__all__ = ["enclosed_root", "solved"]
+
+# A box is this many times as wide as the last Newton step seems to need, and is widened so often.
+INFLATION, WIDENINGS = 4, 6
+
+System = Callable[[list[arb]], tuple[arb_mat, arb_mat]]
+
+
+def enclosed_root(system: System, centre: Sequence[arb]) -> list[arb]:
+    """A ball around the one root near `centre`, or `MorePrecision`.
+
+    Parameters
+    ----------
+    system
+        From a box to balls that contain `f` and its Jacobian on all of it.
+    centre
+        An approximate root: any numbers; only their quality decides whether the test succeeds.
+    """
+    middle = midpoints(centre)
+    values, jacobian = system(middle)
+    step = solved(jacobian, values)
+    tiny = arb(2) ** (-ctx.prec)
+    widths = [
+        magnitude(s) * INFLATION + magnitude(c) * tiny + tiny**8
+        for s, c in zip(step, middle, strict=True)
+    ]
+    for _ in range(WIDENINGS):
+        box = [arb(c, w) for c, w in zip(middle, widths, strict=True)]
+        _, slopes = system(box)
+        found = [c - s for c, s in zip(middle, solved(slopes, values), strict=True)]
+        if all(b.contains_interior(n) for b, n in zip(box, found, strict=True)):
+            return found
+        widths = [w * INFLATION**2 for w in widths]
+    raise MorePrecision("the interval Newton test does not close at this precision")
+
+
+def solved(matrix: arb_mat, right: arb_mat) -> list[Any]:
+    """Balls around the solution of a linear system of balls, or `MorePrecision`."""
+    try:
+        found = entries(matrix.solve(right))
+    except ZeroDivisionError:
+        raise MorePrecision("a matrix cannot be told from a singular one") from None
+    if not all(one.is_finite() for one in found):
+        raise MorePrecision("a linear system is too ill-conditioned for this precision")
+    return found

@@ -1,0 +1,290 @@
+"""A proof: a ball around every coefficient of the limit, and what exactly is proved of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from flint import arb, fmpq
+from numpy.typing import NDArray
+
+from limitpoint.foundation.arrays import Float, read_only
+from limitpoint.foundation.display import Page, counted, left_out, table
+from limitpoint.foundation.labels import Labelled
+from limitpoint.foundation.result import Result
+from limitpoint.foundation.values import Value
+
+__all__ = ["Balls", "Proof"]
+
+# A printed table shows this many coefficients, the largest ones, with at most so many digits.
+COEFS_SHOWN, DIGITS_SHOWN = 12, 36
+# The name of the file format, which a checker asks for.
+FORMAT = "limitpoint proof 1"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Balls(Value):
+    """Numbers enclosed: each lies within `radius` of `midpoint`, both decimal strings.
+
+    Attributes
+    ----------
+    midpoint, radius
+        Arrays of decimal strings; the ball of the two contains the number exactly, the rounding to
+        decimals included.
+    """
+
+    midpoint: NDArray[np.str_]
+    radius: NDArray[np.str_]
+
+    def __post_init__(self) -> None:
+        read_only(self.midpoint)
+        read_only(self.radius)
+
+    @classmethod
+    def of(cls, numbers: Sequence[Any], shape: tuple[int, ...], digits: int) -> "Balls":
+        """Round balls or rationals outwards to this many significant digits of the midpoint."""
+        pairs = [_decimal(arb(one) if isinstance(one, fmpq) else one, digits) for one in numbers]
+        mids, radii = zip(*pairs, strict=True) if pairs else ((), ())
+        return cls(np.array(mids, str).reshape(shape), np.array(radii, str).reshape(shape))
+
+    @property
+    def values(self) -> Float:
+        """The midpoints, rounded to the nearest float."""
+        found: Float = read_only(self.midpoint.astype(np.float64))
+        return found
+
+    @property
+    def radii(self) -> Float:
+        """The radii, rounded up to floats."""
+        nearest = self.radius.astype(np.float64)
+        exact = self.radius == "0"
+        found: Float = read_only(np.where(exact, 0.0, np.nextafter(nearest, np.inf)))
+        return found
+
+    @property
+    def signs(self) -> Float:
+        """The proved signs, 0 for what is zero exactly; NaN where the ball does not tell."""
+        found = [
+            _sign(m, r) for m, r in zip(self.midpoint.ravel(), self.radius.ravel(), strict=True)
+        ]
+        signs: Float = read_only(np.array(found).reshape(self.midpoint.shape))
+        return signs
+
+    @property
+    def log_abs(self) -> Float:
+        """Natural logarithms of the moduli of the midpoints, also beyond the range of floats."""
+        logs = np.array([_log_abs(text) for text in self.midpoint.ravel()])
+        found: Float = read_only(logs.reshape(self.midpoint.shape))
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain Python values."""
+        return {"midpoint": self.midpoint.tolist(), "radius": self.radius.tolist()}
+
+    def _facts(self) -> tuple[str, ...]:
+        return counted(
+            self.midpoint.size, "ball"
+        ), f"largest radius {self.radii.max(initial=0):.1e}"
+
+    def _page(self) -> Page:
+        rows = [
+            (str(place), text(str(self.midpoint[place]), str(self.radius[place])))
+            for place in list(np.ndindex(self.midpoint.shape))[:COEFS_SHOWN]
+        ]
+        note = left_out((len(rows), self.midpoint.size, "balls"), where=".midpoint and .radius")
+        return table("Balls", ("place", "midpoint ± radius"), rows, note)
+
+
+def _decimal(number: arb, digits: int) -> tuple[str, str]:
+    """A ball as midpoint and radius in decimals, rounded outwards."""
+    if number.is_exact() and number.is_zero():
+        return "0", "0"
+    middle, radius, exponent = number.mid_rad_10exp(digits)
+    return _written(int(middle), int(exponent)), _written(int(radius), int(exponent))
+
+
+def _written(mantissa: int, exponent: int) -> str:
+    """`mantissa · 10^exponent` with one digit before the point."""
+    if mantissa == 0:
+        return "0"
+    sign, digits = "-" if mantissa < 0 else "", str(abs(mantissa))
+    power = exponent + len(digits) - 1
+    digits = digits.rstrip("0") or "0"
+    point = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{sign}{digits[0]}{point}" + (f"e{power}" if power else "")
+
+
+def _parts(text: str) -> tuple[int, int]:
+    """The mantissa and the exponent of a decimal string, both integers."""
+    number, _, power = text.partition("e")
+    whole, _, rest = number.partition(".")
+    return int(whole + rest), int(power or 0) - len(rest)
+
+
+def _sign(midpoint: str, radius: str) -> float:
+    (mid, mid_power), (rad, rad_power) = _parts(midpoint), _parts(radius)
+    if mid == rad == 0:
+        return 0.0
+    # Compare with integers alone: the exponents may be far beyond the range of floats.
+    if mid == 0 or len(str(abs(mid))) + mid_power < len(str(rad)) + rad_power - 1:
+        return float("nan")
+    low = min(mid_power, rad_power)
+    decided = rad == 0 or abs(mid) * 10 ** (mid_power - low) > rad * 10 ** (rad_power - low)
+    return float(np.sign(mid)) if decided else float("nan")
+
+
+def _log_abs(text: str) -> float:
+    mantissa, power = _parts(text)
+    if mantissa == 0:
+        return -np.inf
+    digits = str(abs(mantissa))
+    leading = float(f"{digits[0]}.{digits[1:]}")
+    return float(np.log(leading) + (power + len(digits) - 1) * np.log(10.0))
+
+
+def text(midpoint: str, radius: str) -> str:
+    """A ball for a table: so many digits, and the radius."""
+    if radius == "0":
+        shown = midpoint
+    else:
+        mantissa, _, power = midpoint.partition("e")
+        shown = mantissa[: DIGITS_SHOWN + 2] + (f"e{power}" if power else "")
+    if radius == "0":
+        return f"{shown} exactly" if len(shown) <= DIGITS_SHOWN else _shortened(shown)
+    mantissa, _, power = radius.partition("e")
+    return f"{shown} ± {mantissa[:3]}" + (f"e{power}" if power else "")
+
+
+def _shortened(exact: str) -> str:
+    mantissa, _, power = exact.partition("e")
+    return f"{mantissa[:DIGITS_SHOWN]}…" + (f"e{power}" if power else "") + " exactly"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Proof(Labelled, Result):
+    """What was proved of the limit of a problem, with every number in a ball.
+
+    The data, the directions of the layers and the scale (or the logarithm of it that was given)
+    are taken as the exact numbers that the floats are.
+
+    Attributes
+    ----------
+    ok
+        Whether the limit was proved. If not, `reason` says why.
+    statement
+        What is proved, in one sentence; if nothing is, what was tried.
+    theorem
+        The id of the theorem that says that training ends there.
+    assumed
+        What the theorem needs and no computation can check.
+    coef, mirror, dual
+        Balls around the coefficients, the mirror coordinates ξ and the dual ν; None where the proof
+        has none.
+    more
+        Other numbers that were enclosed, by name: singular values, saddles, times.
+    method
+        How it was proved, in words.
+    kind
+        The kind of proof by a short name, by which `witness` is to be read.
+    witness
+        What a checker needs besides the problem and the balls: supports, Farkas vectors, …
+    reason
+        Why it could not be proved; empty where it was.
+    digits
+        How many digits were asked for: the radius of a coefficient is at most `10^-digits` times
+        its modulus.
+    bits
+        The precision of the arithmetic in which the proof succeeded; 0 for rationals alone.
+    seconds
+        How long it took, the precisions that did not suffice included.
+    problem
+        The problem, as plain values: floats, and names.
+    """
+
+    ok: bool
+    statement: str
+    theorem: str
+    assumed: tuple[str, ...]
+    coef: Balls | None
+    mirror: Balls | None
+    dual: Balls | None
+    more: Mapping[str, Balls]
+    method: str
+    kind: str
+    witness: Mapping[str, Any]
+    reason: str
+    digits: int
+    bits: int
+    seconds: float = field(compare=False)
+    problem: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("more", "witness", "problem"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain Python values: the file format of a proof, described in the guide."""
+        balls = {"coef": self.coef, "mirror": self.mirror, "dual": self.dual}
+        return {
+            "format": FORMAT,
+            **self._names(),
+            "ok": self.ok,
+            "statement": self.statement,
+            "theorem": self.theorem,
+            "assumed": list(self.assumed),
+            **{name: None if one is None else one.to_dict() for name, one in balls.items()},
+            "more": {name: one.to_dict() for name, one in self.more.items()},
+            "method": self.method,
+            "kind": self.kind,
+            "witness": dict(self.witness),
+            "reason": self.reason,
+            "digits": self.digits,
+            "bits": self.bits,
+            "seconds": self.seconds,
+            "problem": dict(self.problem),
+        }
+
+    def _facts(self) -> tuple[str, ...]:
+        if not self.ok or self.coef is None:
+            return "not proved", self.reason
+        arithmetic = f"{self.bits} bits" if self.bits else "rationals"
+        return (
+            counted(self.coef.midpoint.size, "coefficient"),
+            f"{self.digits} digits",
+            f"theorem {self.theorem}",
+            arithmetic,
+        )
+
+    def _page(self) -> Page:
+        if not self.ok or self.coef is None:
+            return Page(f"Not proved: {self.reason}", self.statement)
+        order = np.argsort(-self.coef.log_abs.ravel(), kind="stable")[:COEFS_SHOWN]
+        places = [np.unravel_index(i, self.coef.midpoint.shape) for i in order]
+        rows = [
+            (self._place(place), text(str(self.coef.midpoint[place]), str(self.coef.radius[place])))
+            for place in places
+        ]
+        feature = "feature" if self.coef.midpoint.ndim == 1 else "feature, output"
+        total = self.coef.midpoint.size
+        more = left_out((len(rows), total, "coefficients"), where=".coef or --json")
+        arithmetic = f"balls of {self.bits} bits" if self.bits else "rational numbers"
+        parts: list[str | Page] = [
+            f"Proved: {self.statement}",
+            f"By {self.method}, in {arithmetic} ({self.seconds:.2g} s).",
+            *(f"Assumed: {one}." for one in self.assumed),
+            table(
+                f"Proved: the {len(rows)} largest of {total} coefficients",
+                (feature, "coefficient"),
+                rows,
+                more,
+            ),
+        ]
+        for name, balls in self.more.items():
+            if balls.midpoint.ndim == 1:
+                shown = [
+                    (str(i), text(m, r))
+                    for i, (m, r) in enumerate(zip(balls.midpoint, balls.radius, strict=True))
+                ][:COEFS_SHOWN]
+                parts.append(table(name.capitalize(), ("", "value"), shown))
+        return Page(*parts)

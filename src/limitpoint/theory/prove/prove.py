@@ -1,0 +1,160 @@
+"""Prove the limit: choose the method, raise the precision until it is enough, say what was proved.
+
+The prover uses no solver, mirror map or certificate of ours: a float64 prediction may say where to
+look, and nothing that is proved rests on it.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flint import arb, ctx, fmpq
+
+from limitpoint.networks import Diagonal, Paired, Power, SignedPower
+from limitpoint.problem import Problem
+from limitpoint.tasks import Regression
+from limitpoint.theory.prove.lazy import prove_lazy
+from limitpoint.theory.prove.outcome import CannotProve, Found, Hint, MorePrecision
+from limitpoint.theory.prove.proof import Balls, Proof
+from limitpoint.theory.prove.separable import prove_separable
+
+__all__ = ["proof_of"]
+
+# Bits beyond the digits asked for at the first try, and the most that is tried: what 10^-1000 to
+# the power of a network of a few layers needs.
+SPARE_BITS, MOST_BITS = 64, 1 << 14
+BITS_PER_DIGIT = 3.33
+# Doublings after the accuracy is reached by all coefficients but some whose sign is not decided: a
+# coefficient that is exactly zero never decides it.
+PATIENCE = 2
+
+Method = Callable[[Problem, Hint | None], Found]
+
+
+def proof_of(problem: Problem, digits: int, hint: Hint | None) -> Proof:
+    """Prove the limit to so many digits, or say why not."""
+    began = time.perf_counter()
+    try:
+        found, bits = _at_some_precision(_method(problem), problem, digits, hint)
+    except CannotProve as error:
+        return _refused(problem, str(error), digits, time.perf_counter() - began)
+    shape = found.shape or problem.network.coef(problem.init.direction).shape
+    rational = all(isinstance(one, fmpq) for one in found.coef)
+
+    def balls(numbers: Sequence[Any] | None, of_shape: tuple[int, ...]) -> Balls | None:
+        return None if numbers is None else Balls.of(numbers, of_shape, digits + 5)
+
+    with ctx.workprec(bits + SPARE_BITS):
+        coef = balls(found.coef, shape)
+        mirror = balls(found.mirror, shape)
+        dual = balls(found.dual, (len(found.dual or ()),))
+    return Proof(
+        ok=True,
+        statement=found.statement,
+        theorem=found.theorem,
+        assumed=found.assumed,
+        coef=coef,
+        mirror=mirror,
+        dual=dual,
+        more={},
+        method=found.method,
+        kind=found.kind,
+        witness=found.witness,
+        reason="",
+        digits=digits,
+        bits=0 if rational else bits,
+        seconds=time.perf_counter() - began,
+        problem=described(problem),
+    )
+
+
+def _method(problem: Problem) -> Method:
+    """How the limit of this problem is proved, or why it cannot be."""
+    network, init = problem.network, problem.init
+    if not isinstance(problem.task, Regression):
+        raise CannotProve("only limits of regressions are proved so far, not directions")
+    closed = isinstance(network, Paired | Power | SignedPower) or (
+        isinstance(network, Diagonal) and network.depth == 2
+    )
+    if not closed:
+        raise CannotProve(
+            f"only networks whose mirror maps are in closed form are proved so far (Diagonal of "
+            f"depth 2, Power, SignedPower, Paired); it is {network}"
+        )
+    if init.is_finite:
+        return prove_separable
+    if init.log_scale > 0:
+        return prove_lazy
+    raise CannotProve("limits at scale 0 are not proved so far; give a scale above 0")
+
+
+def _at_some_precision(
+    method: Method, problem: Problem, digits: int, hint: Hint | None
+) -> tuple[Found, int]:
+    """Double the precision until the radii are what was asked for."""
+    bits, why, reached, waited = int(BITS_PER_DIGIT * digits) + SPARE_BITS, "", None, 0
+    while bits <= MOST_BITS:
+        with ctx.workprec(bits):
+            try:
+                found = method(problem, hint)
+                open_, undecided = _short_of(found, digits)
+            except MorePrecision as error:
+                why, open_, undecided = str(error), True, False
+        if not open_ and not undecided:
+            return found, bits
+        if not open_ and undecided:
+            reached, waited = (found, bits), waited + 1
+            if waited > PATIENCE:
+                return reached
+        bits *= 2
+    if reached is not None:
+        return reached
+    raise CannotProve(f"{why or 'the radii stay too large'} (up to {MOST_BITS} bits were tried)")
+
+
+def _short_of(found: Found, digits: int) -> tuple[bool, bool]:
+    """Whether a radius is larger than asked for; and whether that is so of undecided signs only."""
+    allowed, undecided = arb(10) ** -digits, False
+    sizes: Sequence[Any] = found.sizes or [None] * len(found.coef)
+    for one, size in zip(found.coef, sizes, strict=True):
+        if isinstance(one, fmpq) or one.rad() <= allowed * one.abs_lower():
+            continue
+        if size is None or not one.contains(0) or not one.rad() <= allowed * arb(size.abs_lower()):
+            return True, False
+        undecided = True
+    return False, undecided
+
+
+def _refused(problem: Problem, reason: str, digits: int, seconds: float) -> Proof:
+    return Proof(
+        ok=False,
+        statement="Nothing is proved.",
+        theorem="",
+        assumed=(),
+        coef=None,
+        mirror=None,
+        dual=None,
+        more={},
+        method="",
+        kind="",
+        witness={},
+        reason=reason,
+        digits=digits,
+        bits=0,
+        seconds=seconds,
+        problem=described(problem),
+    )
+
+
+def described(problem: Problem) -> dict[str, Any]:
+    """The exact problem as plain values: floats are written so that they are read back exactly."""
+    init, task = problem.init, problem.task
+    scale = {"log_scale": init.log_scale} if init.log_scale_given else {"scale": init.scale}
+    return {
+        "network": str(problem.network),
+        "direction": [layer.tolist() for layer in init.direction],
+        **scale,
+        "task": type(task).__name__,
+        "X": task.X.tolist(),
+        "y": task.y.tolist(),
+    }

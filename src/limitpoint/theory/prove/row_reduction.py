@@ -1,0 +1,71 @@
+"""The best fits of the data as `X_R β = c` with independent rows, by rational arithmetic alone."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from flint import fmpq_mat
+
+from limitpoint.foundation.arrays import Float
+from limitpoint.theory.prove.numbers import column, entries, rational, rational_matrix
+
+__all__ = ["Rows", "reduced_rows"]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Independent rows of X, the targets that the best fits have there, and the way back.
+
+    Attributes
+    ----------
+    kept
+        Which rows.
+    targets
+        What all best fits of the data give in those rows.
+    spread
+        From numbers per kept row to the dual: the one in the range of X with the same `Xᵀν`.
+    fits
+        Whether the data can be fitted exactly.
+    """
+
+    kept: list[int]
+    targets: fmpq_mat
+    spread: fmpq_mat
+    fits: bool
+
+
+def reduced_rows(X: Float, y: Float) -> Rows:
+    """Least squares, exactly: `X = T X_R`, and the best fits have `TᵀT (X_R β) = Tᵀ y`."""
+    matrix = rational_matrix(X)
+    reduced, rank = matrix.transpose().rref()
+    kept = _pivots(reduced, rank)
+    # In the reduced transpose, column j holds what row j of X is made of.
+    combine = fmpq_mat(
+        X.shape[0], rank, [reduced[k, j] for j in range(X.shape[0]) for k in range(rank)]
+    )
+    square = combine.transpose() * combine
+    right = combine.transpose() * column([rational(v) for v in y.tolist()])
+    targets = square.solve(right) if rank else right
+    spread = combine * square.inv() if rank else combine
+    missed = combine * targets - column([rational(v) for v in y.tolist()])
+    fits = all(one == 0 for one in entries(missed))
+    return Rows(kept, targets, spread, fits)
+
+
+def _pivots(reduced: fmpq_mat, rank: int) -> list[int]:
+    """The column of the first entry that is not zero in each of the first rows."""
+    found: list[int] = []
+    for k in range(rank):
+        start = found[-1] + 1 if found else 0
+        found.append(next(j for j in range(start, reduced.ncols()) if reduced[k, j] != 0))
+    return found
+
+
+def independent(X: Float) -> bool:
+    """Whether X clearly has independent rows, by its singular values: a guess, to save time."""
+    if X.shape[0] > X.shape[1]:
+        return False
+    sizes = np.abs(X).max(axis=1, initial=0.0)
+    if not sizes.all():
+        return False
+    values = np.linalg.svd(X / sizes[:, None], compute_uv=False)
+    return bool(values[-1] > 1e-6 * values[0])

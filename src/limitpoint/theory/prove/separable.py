@@ -1,0 +1,197 @@
+"""Limits of separable mirror flows: the root of the dual problem, enclosed.
+
+`XΨ(Xᵀν) = y` has at most one root ν in the range of X, since `X diag(Ψ') Xᵀ` is positive definite
+there; `β = Ψ(Xᵀν)` is then the minimiser of the potential among the best fits, and the limit.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from flint import arb, arb_mat
+
+from limitpoint.foundation.arrays import Float
+from limitpoint.problem import Problem
+from limitpoint.theory.prove.closed_form_maps import closed_form_maps, coefs_of_direction
+from limitpoint.theory.prove.interval_newton import enclosed_root, solved
+from limitpoint.theory.prove.numbers import (
+    as_balls,
+    ball_column,
+    ball_matrix,
+    entries,
+    midpoints,
+    scale_ball,
+)
+from limitpoint.theory.prove.outcome import CannotProve, Found, Hint, MorePrecision
+from limitpoint.theory.prove.row_reduction import Rows, independent, reduced_rows
+
+__all__ = ["prove_separable"]
+
+# Newton steps at one precision; each doubles the digits once it is near, and float64 starts near.
+STEPS = 60
+# A step is halved at most so often.
+HALVINGS = 60
+# Why a limit under sign constraints may have no root.
+AT_BOUND = (
+    "coefficients that keep their sign may be forced to zero, where their mirror coordinates are "
+    "infinite: such limits are not proved so far"
+)
+
+
+def prove_separable(problem: Problem, hint: Hint | None) -> Found:
+    """Enclose the limit of a network whose coefficients have mirror maps in closed form."""
+    task = problem.regression
+    if task.y.ndim > 1:
+        raise CannotProve("several outputs are not separable")
+    maps = closed_form_maps(problem)
+    # A coefficient of a column of zeros stays where it starts, and so does one without a curve.
+    moving = [i for i, one in enumerate(maps) if one is not None and task.X[:, i].any()]
+    X: Float = np.ascontiguousarray(task.X[:, moving])
+    rows, targets = _rows(X, task.y)
+    kept = X if rows is None else np.ascontiguousarray(X[rows.kept])
+    if not len(kept):
+        raise CannotProve("no coefficient that can move reaches any sample")
+    system = _System([maps[i] for i in moving], ball_matrix(kept), targets)
+    sides = [one.lower or one.upper for one in system.maps]
+    try:
+        root = _root(system, hint, moving)
+    except MorePrecision as error:
+        if any(sides):
+            raise MorePrecision(f"{error}; {AT_BOUND}") from None
+        raise
+    xi = entries(system.transposed * ball_column(root))
+    moved = [one.at(x)[0] for one, x in zip(system.maps, xi, strict=True)]
+    dual = root if rows is None else entries(_ball_product(rows, root))
+    coef, mirror = _at_start(problem), [arb(0)] * len(maps)
+    for i, value, position in zip(moving, moved, xi, strict=True):
+        coef[i], mirror[i] = value, position
+    fit = "fit the data" if rows is None or rows.fits else "are best fits of the data"
+    within = " and keep the signs that the start gives them" if any(sides) else ""
+    return Found(
+        coef=coef,
+        mirror=mirror,
+        dual=dual,
+        theorem=_theorem(problem, any(sides)),
+        statement=(
+            f"of all coefficients that {fit}{within}, the potential of the mirror flow has exactly "
+            "one minimiser, and each of its coefficients lies in its ball."
+        ),
+        method="the interval Newton test on the dual problem XΨ(Xᵀν) = y",
+        kind="mirror root",
+        witness={} if rows is None else {"rows": rows.kept},
+        sizes=_sizes(task.X, task.y, coef),
+    )
+
+
+class _System:
+    """`f(ν) = XΨ(Xᵀν) − c` and its Jacobian `X diag(Ψ') Xᵀ` on a box."""
+
+    def __init__(self, maps: Sequence[Any], matrix: arb_mat, targets: arb_mat) -> None:
+        self.maps, self.matrix, self.targets = list(maps), matrix, targets
+        self.transposed = matrix.transpose()
+
+    def __call__(self, dual: list[arb]) -> tuple[arb_mat, arb_mat]:
+        xi = entries(self.transposed * ball_column(dual))
+        values, slopes = zip(*(m.at(x) for m, x in zip(self.maps, xi, strict=True)), strict=True)
+        return self.matrix * ball_column(values) - self.targets, self.weighted(slopes)
+
+    def weighted(self, slopes: Sequence[arb]) -> arb_mat:
+        """`X diag(slopes) Xᵀ`."""
+        rows, columns = self.transposed.nrows(), self.transposed.ncols()
+        flat = entries(self.transposed)
+        scaled = [flat[i * columns + j] * slopes[i] for i in range(rows) for j in range(columns)]
+        return self.matrix * arb_mat(rows, columns, scaled)
+
+    def from_coefs(self, hint: Hint, moving: Sequence[int]) -> list[arb]:
+        """A Newton step from coefficients: `X D Xᵀ ν = c − Xβ + X D ξ(β)`, `D = Ψ'(ξ(β))`."""
+        xi = [
+            m.mirror_of(hint.signs[i], hint.log_abs_coef[i]).mid()
+            for m, i in zip(self.maps, moving, strict=True)
+        ]
+        values, slopes = zip(*(m.at(x) for m, x in zip(self.maps, xi, strict=True)), strict=True)
+        shifted = [d * x - b for d, x, b in zip(slopes, xi, values, strict=True)]
+        right = self.targets + self.matrix * ball_column(shifted)
+        return midpoints(solved(self.weighted(slopes), right))
+
+    def near(self, dual: list[arb]) -> list[arb]:
+        """Newton's method on midpoints, its steps shortened so that none overshoots."""
+        current, smallest = dual, None
+        for _ in range(STEPS):
+            values, jacobian = self(current)
+            step = midpoints(solved(jacobian, values))
+            current = self._shortened(current, step, entries(values))
+            size = max(
+                abs(s) / (abs(c) + abs(s) + arb(2) ** -999999)
+                for s, c in zip(step, current, strict=True)
+            )
+            if smallest is not None and size < arb(2) ** -20 and not size < smallest / 2:
+                break
+            smallest = size.mid()
+        return current
+
+    def _shortened(self, dual: list[arb], step: list[arb], values: list[arb]) -> list[arb]:
+        """The dual is convex: along a step its slope rises, and must not rise past what it was."""
+        before = sum((s * v for s, v in zip(step, values, strict=True)), arb(0))
+        share = arb(1)
+        for _ in range(HALVINGS):
+            there = [(c - share * s).mid() for c, s in zip(dual, step, strict=True)]
+            try:
+                after = sum(
+                    (s * v for s, v in zip(step, entries(self(there)[0]), strict=True)), arb(0)
+                )
+                if after.is_finite() and not abs(after) > abs(before):
+                    return there
+            except MorePrecision:  # beyond a pole
+                pass
+            share = share / 2
+        raise MorePrecision("Newton's method finds no descent at this precision")
+
+
+def _root(system: _System, hint: Hint | None, moving: Sequence[int]) -> list[arb]:
+    """From the float64 coefficients where there are any; else from where training starts."""
+    if hint is not None and np.isfinite(hint.signs).all() and not np.isnan(hint.log_abs_coef).any():
+        try:
+            return enclosed_root(system, system.near(system.from_coefs(hint, moving)))
+        except MorePrecision:
+            pass  # a hint may be wrong
+    return enclosed_root(system, system.near([arb(0)] * system.matrix.nrows()))
+
+
+def _at_start(problem: Problem) -> list[arb]:
+    """The coefficients at the start: all are homogeneous in the layers."""
+    unit = scale_ball(problem.init) ** problem.network.degree
+    return [arb(one) * unit for one in coefs_of_direction(problem)]
+
+
+def _rows(X: Float, y: Float) -> tuple[Rows | None, arb_mat]:
+    """None where all rows are independent: the interval Newton test then proves that they are."""
+    if independent(X):
+        return None, ball_column(y.tolist())
+    rows = reduced_rows(X, y)
+    return rows, ball_column(as_balls(entries(rows.targets)))
+
+
+def _ball_product(rows: Rows, root: Sequence[arb]) -> arb_mat:
+    return arb_mat(rows.spread) * ball_column(root)
+
+
+def _theorem(problem: Problem, one_sided: bool) -> str:
+    """The theorem that says that training ends at the minimiser."""
+    if one_sided:
+        return "limitpoint.sign_constrained"
+    diagonal = type(problem.network).__name__ == "Diagonal"
+    return "labarriere2024.theorem1" if diagonal else "limitpoint.separable"
+
+
+def _sizes(X: Float, y: Float, coef: Sequence[arb]) -> list[Any]:
+    """What an error of each coefficient is measured by where its sign is not decided.
+
+    The smallest over samples of `(|x_j|ᵀ|β| + |y_j|) / |x_ji|`.
+    """
+    moduli = ball_matrix(np.abs(X))
+    totals = entries(moduli * ball_column([abs(c) for c in coef]) + ball_column(np.abs(y).tolist()))
+    found: list[Any] = []
+    for i in range(X.shape[1]):
+        ratios = [totals[j] / abs(arb(float(X[j, i]))) for j in range(len(y)) if X[j, i] != 0]
+        found.append(min(ratios, key=lambda one: float(one.mid())) if ratios else None)
+    return found

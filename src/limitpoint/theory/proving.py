@@ -1,0 +1,65 @@
+"""`prove`: the prediction says where to look, ball arithmetic proves what is there."""
+
+import numpy as np
+
+from limitpoint.errors import LimitpointError
+from limitpoint.foundation.arrays import as_whole_number
+from limitpoint.foundation.labels import carries_names
+from limitpoint.problem import Problem, as_problem
+from limitpoint.theory.predict import predict
+from limitpoint.theory.prove.outcome import Hint
+from limitpoint.theory.prove.proof import Proof
+from limitpoint.theory.prove.prove import proof_of
+
+__all__ = ["prove"]
+
+# More digits than anyone prints, and still within the precision that is tried.
+MOST_DIGITS = 2000
+
+
+@carries_names
+def prove(problem: Problem, digits: int = 30) -> Proof:
+    """Prove where gradient flow ends: a ball around every coefficient, in rigorous arithmetic.
+
+    The limit of a separable mirror flow is the root of a convex dual problem. The interval Newton
+    test in ball arithmetic proves that the root exists, is the only one, and lies in a ball; data,
+    directions and scale are taken as the exact numbers that the floats are. At infinite scale the
+    limit is rational, and computed exactly.
+
+    Parameters
+    ----------
+    problem
+        Network, initialisation and task.
+    digits
+        The radius of every coefficient is at most `10^-digits` times its modulus, inactive
+        coefficients included; one whose sign cannot be decided is measured by what it contributes.
+
+    Returns
+    -------
+    Proof
+        With `ok` False and a `reason` where the limit could not be proved.
+
+    Examples
+    --------
+    >>> import limitpoint as lp
+    >>> task = lp.Regression([[1.0, 2.0]], [1.0])
+    >>> network = lp.Diagonal(depth=2)
+    >>> problem = lp.Problem(network, lp.Init.zero_last(network, task, scale=0.5), task)
+    >>> proof = lp.prove(problem, digits=20)
+    >>> proof.ok, proof.coef.midpoint[1][:22]
+    (True, '...')
+    """
+    as_problem(problem)
+    wanted = as_whole_number(digits, 1, "digits", LimitpointError, most=MOST_DIGITS)
+    return proof_of(problem, wanted, _hint(problem))
+
+
+def _hint(problem: Problem) -> Hint | None:
+    """Where float64 puts the limit; None where it has no answer."""
+    try:
+        limit = predict(problem)
+    except LimitpointError:
+        return None
+    if np.isnan(limit.log_abs_coef).any() or limit.coef.ndim > 1:
+        return None
+    return Hint(limit.signs, limit.log_abs_coef, limit.dual)
