@@ -36,7 +36,7 @@ def test_a_run_that_ends_at_a_large_finite_number_has_diverged(optimiser):
 
 
 def test_a_mean_does_without_a_run_that_ended_at_a_large_finite_number(tmp_path):
-    """Of two starts the larger leaves, and is caught at 1e60 or more; the smaller goes on."""
+    """Of two starts the larger leaves, and counts as diverged from 1e60 on; the smaller goes on."""
     optimiser, scales = lp.GD(0.05), [0.5, 8.0]
     large = lp.Problem(NETWORK, PROBLEM.init.at_scale(8.0), TASK)
     sweep = lp.train_many(PROBLEM, optimiser, steps_to(large, optimiser, 1e60), scales=scales)
