@@ -37,7 +37,7 @@ def predict_command(problem: "Problem", json_: Json = False, plot_: Plot = None)
 @command("prove")
 @on_a_problem()
 def prove_command(problem: "Problem", digits: Digits = 30, json_: Json = False) -> None:
-    """Prove the limit: a ball around every coefficient, in rigorous arithmetic."""
+    """Prove the limit: a ball around every coefficient."""
     proof = lp.prove(problem, digits)
     show(proof, json_)
     if not proof.ok:
