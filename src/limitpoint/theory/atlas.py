@@ -17,7 +17,7 @@ from limitpoint.problem import Problem
 from limitpoint.tasks import Regression, Task
 from limitpoint.theory.limit import Limit
 
-__all__ = ["Theorem", "register", "theorem_of", "theorems"]
+__all__ = ["Theorem", "register", "strongest", "theorem_of", "theorems"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,3 +108,9 @@ def theorem_of(id: str) -> Theorem:
 def theorems() -> tuple[Theorem, ...]:
     """All theorems, the strongest first."""
     return tuple(sorted(_REGISTRY.values(), key=lambda theorem: (-theorem.rank, theorem.id)))
+
+
+def strongest(problem: Problem) -> Theorem | None:
+    """The theorem of the highest rank that determines the limit of a problem; None if none does."""
+    found = (one for one in theorems() if one.limit is not None and one.applies(problem))
+    return next(found, None)

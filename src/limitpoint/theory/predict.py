@@ -3,7 +3,7 @@
 from limitpoint.errors import NoTheoremApplies
 from limitpoint.foundation.labels import carries_names
 from limitpoint.problem import Problem, as_problem
-from limitpoint.theory.atlas import theorems
+from limitpoint.theory.atlas import strongest, theorems
 from limitpoint.theory.explanation import Explanation
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.theorems import (
@@ -89,8 +89,8 @@ def predict(problem: Problem) -> Limit:
     [0.0, 0.5]
     """
     as_problem(problem)
-    for theorem in theorems():
-        if theorem.limit is not None and theorem.applies(problem):
-            return theorem.limit(problem)
+    theorem = strongest(problem)
+    if theorem is not None and theorem.limit is not None:
+        return theorem.limit(problem)
     explanation = explain(problem)
     raise NoTheoremApplies(explanation.refusal(), explanation)

@@ -6,10 +6,11 @@ from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import as_whole_number
 from limitpoint.foundation.labels import carries_names
 from limitpoint.problem import Problem, as_problem
-from limitpoint.theory.predict import predict
+from limitpoint.theory.atlas import Theorem, strongest
+from limitpoint.theory.predict import explain
 from limitpoint.theory.prove.outcome import Hint
 from limitpoint.theory.prove.proof import Proof
-from limitpoint.theory.prove.prove import proof_of
+from limitpoint.theory.prove.prove import proof_of, refused
 
 __all__ = ["prove"]
 
@@ -51,15 +52,20 @@ def prove(problem: Problem, digits: int = 30) -> Proof:
     """
     as_problem(problem)
     wanted = as_whole_number(digits, 1, "digits", LimitpointError, most=MOST_DIGITS)
-    return proof_of(problem, wanted, _hint(problem))
+    theorem = strongest(problem)
+    if theorem is None or theorem.limit is None:
+        reason = f"no theorem determines the limit: {explain(problem).refusal()}"
+        return refused(problem, reason, wanted, 0.0)
+    return proof_of(problem, theorem.id, wanted, _hint(problem, theorem))
 
 
-def _hint(problem: Problem) -> Hint | None:
+def _hint(problem: Problem, theorem: Theorem) -> Hint | None:
     """Where float64 puts the limit; None where it has no answer."""
+    assert theorem.limit is not None, "it determines a limit"
     try:
-        limit = predict(problem)
+        limit = theorem.limit(problem)
     except LimitpointError:
         return None
-    if np.isnan(limit.log_abs_coef).any() or limit.coef.ndim > 1:
+    if np.isnan(limit.log_abs_coef).any():
         return None
     return Hint(limit.signs, limit.log_abs_coef, limit.dual)

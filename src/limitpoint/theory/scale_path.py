@@ -15,9 +15,9 @@ from limitpoint.foundation.labels import named_after
 from limitpoint.foundation.progress import job
 from limitpoint.foundation.result import Result
 from limitpoint.problem import Problem, as_problem
+from limitpoint.theory.atlas import strongest
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.predict import predict
-from limitpoint.theory.theorems.diagonalisable import strongest
 
 if TYPE_CHECKING:
     import xarray as xr

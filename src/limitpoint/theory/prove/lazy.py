@@ -45,7 +45,6 @@ def prove_lazy(problem: Problem, hint: Hint | None) -> Found:
         coef=coef,
         mirror=mirror,
         dual=entries(reduced.spread * root),
-        theorem="limitpoint.lazy",
         statement=(
             "these rational numbers are the best fit of the data of least weighted norm "
             "½ Σ β_i²/D_i, and there is no other."

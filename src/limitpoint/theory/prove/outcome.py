@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from limitpoint.foundation.arrays import Float
 
@@ -47,21 +48,22 @@ class Hint:
 class Found:
     """A limit enclosed: lists of balls or rationals, row by row where there are several outputs.
 
-    Attributes as of `Proof`; `sizes` are, for each coefficient, what it is measured against where
-    its sign cannot be decided: balls for which an error of `10^-digits` of it cannot be seen in any
-    sample. None if a relative radius is wanted of all.
+    Attributes as of `Proof`, `more` with arrays of objects, balls or rationals, of any shape;
+    `sizes` are, for each coefficient, what it is measured against where its sign cannot be decided:
+    balls for which an error of `10^-digits` of it cannot be seen in any sample. None if a relative
+    radius is wanted of all.
     """
 
     coef: Sequence[Any]
-    theorem: str
     statement: str
     method: str
     kind: str
     assumed: tuple[str, ...] = ()
     mirror: Sequence[Any] | None = None
     dual: Sequence[Any] | None = None
-    more: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    more: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     witness: Mapping[str, Any] = field(default_factory=dict)
     sizes: Sequence[Any] | None = None
     shape: tuple[int, ...] | None = None
+    mirror_shape: tuple[int, ...] | None = None
     dual_shape: tuple[int, ...] | None = None

@@ -19,6 +19,8 @@ __all__ = ["Balls", "Proof"]
 
 # A printed table shows this many coefficients, the largest ones, with at most so many digits.
 COEFS_SHOWN, DIGITS_SHOWN = 12, 36
+# Fractions of more characters than this are left to their balls.
+LONGEST_FRACTION = 400
 # The name of the file format, which a checker asks for.
 FORMAT = "limitpoint proof 1"
 
@@ -32,21 +34,30 @@ class Balls(Value):
     midpoint, radius
         Arrays of decimal strings; the ball of the two contains the number exactly, the rounding to
         decimals included.
+    exact
+        Fractions, like `"10/7"`, where all are rational and short enough to be read; else None.
     """
 
     midpoint: NDArray[np.str_]
     radius: NDArray[np.str_]
+    exact: NDArray[np.str_] | None = None
 
     def __post_init__(self) -> None:
-        read_only(self.midpoint)
-        read_only(self.radius)
+        for array in (self.midpoint, self.radius, self.exact):
+            if array is not None:
+                read_only(array)
 
     @classmethod
     def of(cls, numbers: Sequence[Any], shape: tuple[int, ...], digits: int) -> "Balls":
         """Round balls or rationals outwards to this many significant digits of the midpoint."""
         pairs = [_decimal(arb(one) if isinstance(one, fmpq) else one, digits) for one in numbers]
         mids, radii = zip(*pairs, strict=True) if pairs else ((), ())
-        return cls(np.array(mids, str).reshape(shape), np.array(radii, str).reshape(shape))
+        exact = None
+        if numbers and all(isinstance(one, fmpq) for one in numbers):
+            fractions = [str(one) for one in numbers]
+            if max(map(len, fractions)) <= LONGEST_FRACTION:
+                exact = np.array(fractions, str).reshape(shape)
+        return cls(np.array(mids, str).reshape(shape), np.array(radii, str).reshape(shape), exact)
 
     @property
     def values(self) -> Float:
@@ -80,7 +91,14 @@ class Balls(Value):
 
     def to_dict(self) -> dict[str, Any]:
         """As plain Python values."""
-        return {"midpoint": self.midpoint.tolist(), "radius": self.radius.tolist()}
+        exact = {} if self.exact is None else {"exact": self.exact.tolist()}
+        return {"midpoint": self.midpoint.tolist(), "radius": self.radius.tolist(), **exact}
+
+    def text(self, place: Any) -> str:
+        """One of them for a table: the fraction, or so many digits and the radius."""
+        if self.exact is not None and len(self.exact[place]) <= DIGITS_SHOWN:
+            return f"{self.exact[place]} exactly"
+        return _text(str(self.midpoint[place]), str(self.radius[place]))
 
     def _facts(self) -> tuple[str, ...]:
         return counted(
@@ -89,7 +107,7 @@ class Balls(Value):
 
     def _page(self) -> Page:
         rows = [
-            (str(place), text(str(self.midpoint[place]), str(self.radius[place])))
+            (str(place), self.text(place))
             for place in list(np.ndindex(self.midpoint.shape))[:COEFS_SHOWN]
         ]
         note = left_out((len(rows), self.midpoint.size, "balls"), where=".midpoint and .radius")
@@ -143,7 +161,7 @@ def _log_abs(text: str) -> float:
     return float(np.log(leading) + (power + len(digits) - 1) * np.log(10.0))
 
 
-def text(midpoint: str, radius: str) -> str:
+def _text(midpoint: str, radius: str) -> str:
     """A ball for a table: so many digits, and the radius."""
     if radius == "0":
         shown = midpoint
@@ -261,10 +279,7 @@ class Proof(Labelled, Result):
             return Page(f"Not proved: {self.reason}", self.statement)
         order = np.argsort(-self.coef.log_abs.ravel(), kind="stable")[:COEFS_SHOWN]
         places = [np.unravel_index(i, self.coef.midpoint.shape) for i in order]
-        rows = [
-            (self._place(place), text(str(self.coef.midpoint[place]), str(self.coef.radius[place])))
-            for place in places
-        ]
+        rows = [(self._place(place), self.coef.text(place)) for place in places]
         feature = "feature" if self.coef.midpoint.ndim == 1 else "feature, output"
         total = self.coef.midpoint.size
         more = left_out((len(rows), total, "coefficients"), where=".coef or --json")
@@ -282,9 +297,6 @@ class Proof(Labelled, Result):
         ]
         for name, balls in self.more.items():
             if balls.midpoint.ndim == 1:
-                shown = [
-                    (str(i), text(m, r))
-                    for i, (m, r) in enumerate(zip(balls.midpoint, balls.radius, strict=True))
-                ][:COEFS_SHOWN]
+                shown = [(str(i), balls.text(i)) for i in range(len(balls.midpoint))][:COEFS_SHOWN]
                 parts.append(table(name.capitalize(), ("", "value"), shown))
         return Page(*parts)

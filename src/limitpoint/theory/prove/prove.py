@@ -5,20 +5,19 @@ look, and nothing that is proved rests on it.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flint import arb, ctx, fmpq
 
-from limitpoint.networks import Diagonal, Paired, Power, SignedPower
+from limitpoint.networks import Network
 from limitpoint.problem import Problem
-from limitpoint.tasks import Regression
 from limitpoint.theory.prove.lazy import prove_lazy
 from limitpoint.theory.prove.outcome import CannotProve, Found, Hint, MorePrecision
 from limitpoint.theory.prove.proof import Balls, Proof
 from limitpoint.theory.prove.separable import prove_separable
 
-__all__ = ["proof_of"]
+__all__ = ["METHODS", "proof_of"]
 
 # Bits beyond the digits asked for at the first try, and the most that is tried: what 10^-1000 to
 # the power of a network of a few layers needs.
@@ -30,62 +29,56 @@ PATIENCE = 2
 
 Method = Callable[[Problem, Hint | None], Found]
 
+# How the limit by each theorem of the atlas is proved.
+METHODS: Mapping[str, Method] = {
+    "labarriere2024.theorem1": prove_separable,
+    "yun2021.corollary5": prove_separable,
+    "limitpoint.separable": prove_separable,
+    "limitpoint.sign_constrained": prove_separable,
+    "limitpoint.boundary": prove_separable,
+    "limitpoint.lazy": prove_lazy,
+}
 
-def proof_of(problem: Problem, digits: int, hint: Hint | None) -> Proof:
-    """Prove the limit to so many digits, or say why not."""
+
+def proof_of(problem: Problem, theorem: str, digits: int, hint: Hint | None) -> Proof:
+    """Prove the limit that a theorem gives to so many digits, or say why not."""
     began = time.perf_counter()
     try:
-        found, bits = _at_some_precision(_method(problem), problem, digits, hint)
+        if theorem not in METHODS:
+            raise CannotProve(f"limits by {theorem} are not proved so far")
+        found, bits = _at_some_precision(METHODS[theorem], problem, digits, hint)
     except CannotProve as error:
-        return _refused(problem, str(error), digits, time.perf_counter() - began)
+        return refused(problem, str(error), digits, time.perf_counter() - began)
     shape = found.shape or problem.network.coef(problem.init.direction).shape
     rational = all(isinstance(one, fmpq) for one in found.coef)
 
-    def balls(numbers: Sequence[Any] | None, of_shape: tuple[int, ...]) -> Balls | None:
-        return None if numbers is None else Balls.of(numbers, of_shape, digits + 5)
+    def balls(numbers: Sequence[Any] | None, of_shape: tuple[int, ...] | None) -> Balls | None:
+        if numbers is None:
+            return None
+        return Balls.of(numbers, of_shape or (len(numbers),), digits + 5)
 
     with ctx.workprec(bits + SPARE_BITS):
-        coef = balls(found.coef, shape)
-        mirror = balls(found.mirror, shape)
-        dual = balls(found.dual, (len(found.dual or ()),))
-    return Proof(
-        ok=True,
-        statement=found.statement,
-        theorem=found.theorem,
-        assumed=found.assumed,
-        coef=coef,
-        mirror=mirror,
-        dual=dual,
-        more={},
-        method=found.method,
-        kind=found.kind,
-        witness=found.witness,
-        reason="",
-        digits=digits,
-        bits=0 if rational else bits,
-        seconds=time.perf_counter() - began,
-        problem=described(problem),
-    )
-
-
-def _method(problem: Problem) -> Method:
-    """How the limit of this problem is proved, or why it cannot be."""
-    network, init = problem.network, problem.init
-    if not isinstance(problem.task, Regression):
-        raise CannotProve("only limits of regressions are proved so far, not directions")
-    closed = isinstance(network, Paired | Power | SignedPower) or (
-        isinstance(network, Diagonal) and network.depth == 2
-    )
-    if not closed:
-        raise CannotProve(
-            f"only networks whose mirror maps are in closed form are proved so far (Diagonal of "
-            f"depth 2, Power, SignedPower, Paired); it is {network}"
+        return Proof(
+            ok=True,
+            statement=found.statement,
+            theorem=theorem,
+            assumed=found.assumed,
+            coef=balls(found.coef, shape),
+            mirror=balls(found.mirror, found.mirror_shape),
+            dual=balls(found.dual, found.dual_shape),
+            more={
+                name: Balls.of(list(array.ravel()), array.shape, digits + 5)
+                for name, array in found.more.items()
+            },
+            method=found.method,
+            kind=found.kind,
+            witness=found.witness,
+            reason="",
+            digits=digits,
+            bits=0 if rational else bits,
+            seconds=time.perf_counter() - began,
+            problem=described(problem),
         )
-    if init.is_finite:
-        return prove_separable
-    if init.log_scale > 0:
-        return prove_lazy
-    raise CannotProve("limits at scale 0 are not proved so far; give a scale above 0")
 
 
 def _at_some_precision(
@@ -125,7 +118,8 @@ def _short_of(found: Found, digits: int) -> tuple[bool, bool]:
     return False, undecided
 
 
-def _refused(problem: Problem, reason: str, digits: int, seconds: float) -> Proof:
+def refused(problem: Problem, reason: str, digits: int, seconds: float) -> Proof:
+    """No proof, and why."""
     return Proof(
         ok=False,
         statement="Nothing is proved.",
@@ -152,9 +146,20 @@ def described(problem: Problem) -> dict[str, Any]:
     scale = {"log_scale": init.log_scale} if init.log_scale_given else {"scale": init.scale}
     return {
         "network": str(problem.network),
+        **_arrays(problem.network),
         "direction": [layer.tolist() for layer in init.direction],
         **scale,
         "task": type(task).__name__,
         "X": task.X.tolist(),
         "y": task.y.tolist(),
     }
+
+
+def _arrays(network: Network) -> dict[str, Any]:
+    """The arrays that a network is given by, which its name leaves out."""
+    found: dict[str, Any] = {}
+    for name in ("S", "U", "M"):
+        value = getattr(network, name, None)
+        if value is not None:
+            found[name] = [one.tolist() for one in value]
+    return found

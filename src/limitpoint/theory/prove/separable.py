@@ -71,7 +71,6 @@ def prove_separable(problem: Problem, hint: Hint | None) -> Found:
         coef=coef,
         mirror=mirror,
         dual=dual,
-        theorem=_theorem(problem, any(sides)),
         statement=(
             f"of all coefficients that {fit}{within}, the potential of the mirror flow has exactly "
             "one minimiser, and each of its coefficients lies in its ball."
@@ -173,14 +172,6 @@ def _rows(X: Float, y: Float) -> tuple[Rows | None, arb_mat]:
 
 def _ball_product(rows: Rows, root: Sequence[arb]) -> arb_mat:
     return arb_mat(rows.spread) * ball_column(root)
-
-
-def _theorem(problem: Problem, one_sided: bool) -> str:
-    """The theorem that says that training ends at the minimiser."""
-    if one_sided:
-        return "limitpoint.sign_constrained"
-    diagonal = type(problem.network).__name__ == "Diagonal"
-    return "labarriere2024.theorem1" if diagonal else "limitpoint.separable"
 
 
 def _sizes(X: Float, y: Float, coef: Sequence[arb]) -> list[Any]:

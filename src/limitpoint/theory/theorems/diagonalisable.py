@@ -32,7 +32,7 @@ from limitpoint.networks import (
 from limitpoint.problem import Problem
 from limitpoint.status import Status
 from limitpoint.tasks import Regression
-from limitpoint.theory.atlas import Theorem, register, theorems
+from limitpoint.theory.atlas import Theorem, register, strongest
 from limitpoint.theory.certificates.certificate import (
     ERROR_BOUND,
     MISSED,
@@ -46,7 +46,7 @@ from limitpoint.theory.certificates.contribution_errors import contributions
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.theorems.shared_conditions import IDENTITY, kind_of_network
 
-__all__ = ["FORM_TOLERANCE", "Reduction", "diagonal_layers", "form_of", "reduction_of", "strongest"]
+__all__ = ["FORM_TOLERANCE", "Reduction", "diagonal_layers", "form_of", "reduction_of"]
 
 # Data and layers count as of the form when what the form demands to vanish is below this, relative
 # to their size: some thousand roundings, as many as products of large matrices collect. The limit
@@ -242,12 +242,6 @@ def diagonal_layers(problem: Problem, limit: Limit) -> tuple[Float, ...] | None:
         np.isfinite(curve_params) & (limit.coef != 0), curve_params, from_mirror
     )
     return growth.layers(growth.states_at(curve_params))
-
-
-def strongest(problem: Problem) -> Theorem | None:
-    """The strongest theorem that determines the limit of this problem."""
-    found = (t for t in theorems() if t.limit is not None and t.applies(problem))
-    return next(found, None)
 
 
 def form_of(problem: Problem) -> tuple[tuple[Condition, ...], DiagonalForm | None]:

@@ -1,0 +1,45 @@
+"""Check a proof from its problem and its JSON export alone: fractions and mpmath's intervals.
+
+None of our code: an hour with a textbook of interval arithmetic should suffice to write it again.
+`check` raises `Rejected` unless the claimed balls contain enclosures that are computed here anew.
+One module for each kind of proof.
+"""
+
+from fractions import Fraction
+
+from mpmath import iv, mp
+from tests.oracles.proof_checker.arithmetic import Rejected, claimed, flat
+from tests.oracles.proof_checker.least_norm import least_norm
+from tests.oracles.proof_checker.mirror_root import mirror_root
+
+__all__ = ["KINDS", "Rejected", "check"]
+
+KINDS = {"mirror root": mirror_root, "weighted least norm": least_norm}
+
+
+def check(problem, exported):
+    """`problem`: network, direction, scale or log_scale, X and y, as in the export."""
+    if exported.get("format") != "limitpoint proof 1" or exported.get("ok") is not True:
+        raise Rejected("not a proof")
+    if exported["problem"] != problem:
+        raise Rejected("a proof of another problem")
+    if exported["kind"] not in KINDS:
+        raise Rejected(f"a kind of proof that is not known: {exported['kind']}")
+    _accurate(exported)
+    precision = mp.prec, iv.prec
+    mp.prec = iv.prec = 2 * exported["bits"] + 8 * exported["digits"] + 200
+    try:
+        KINDS[exported["kind"]](problem, exported)
+    finally:
+        mp.prec, iv.prec = precision
+
+
+def _accurate(exported):
+    """As many digits as it says, of every coefficient whose sign is decided; fractions in balls."""
+    for middle, radius in claimed(exported["coef"]):
+        if radius < 0 or (radius < abs(middle) and radius > abs(middle) / 10 ** exported["digits"]):
+            raise Rejected("a radius is not what the digits say")
+    exact = flat(exported["coef"].get("exact", []))
+    for (middle, radius), one in zip(claimed(exported["coef"]), exact, strict=False):
+        if abs(Fraction(one) - middle) > radius:
+            raise Rejected("a fraction is not in its ball")

@@ -1,0 +1,72 @@
+"""Coefficients as functions of their mirror coordinates, in interval arithmetic."""
+
+import re
+
+from mpmath import iv
+from tests.oracles.proof_checker.arithmetic import Rejected, interval
+
+__all__ = ["maps_of", "network_of"]
+
+
+def network_of(problem):
+    name, depth = re.fullmatch(r"(\w+)\((?:depth=(\d+))?\)", problem["network"]).groups()
+    return name, int(depth or 2)
+
+
+def maps_of(problem):
+    """`ξ ↦ (β, β')` of each coefficient, by what MATH 1.1 and 1.2 say; None if it never moves."""
+    name, depth = network_of(problem)
+    log_scale = problem.get("log_scale")
+    s = iv.exp(interval(log_scale)) if log_scale is not None else interval(problem["scale"])
+    rows = [[interval(one) for one in row] for row in zip(*problem["direction"], strict=True)]
+    made = []
+    for row in rows:
+        if name == "Diagonal" and depth == 2:
+            a, b = row
+            made.append(_exponential((a + b) ** 2 * s**2 / 4, (a - b) ** 2 * s**2 / 4, 2))
+        elif name == "Paired":
+            a, b, c, d = row
+            grows, decays = (a + b) ** 2 + (c - d) ** 2, (a - b) ** 2 + (c + d) ** 2
+            made.append(_exponential(grows * s**2 / 4, decays * s**2 / 4, 2))
+        elif depth == 2:
+            last = row[1] if len(row) > 1 else iv.mpf(0)
+            made.append(_exponential((row[0] * s) ** 2, (last * s) ** 2, 4))
+        else:
+            made.append(_powers([one * s for one in row], depth))
+    return made
+
+
+def _exponential(grows, decays, rate):
+    if grows == 0 and decays == 0:
+        return None
+
+    def at(x):
+        up, down = grows * iv.exp(rate * x), decays * iv.exp(-rate * x)
+        return up - down, rate * (up + down)
+
+    return at
+
+
+def _powers(starts, depth):
+    """`u' = Lu^{L−1}` upwards, `w' = −Lw^{L−1}`: `u^{2−L} = u(0)^{2−L} − L(L−2)ξ`, w at −ξ."""
+    if all(one == 0 for one in starts):
+        return None
+
+    def at(x):
+        value = slope = iv.mpf(0)
+        for start, outer in zip(starts, (1, -1), strict=False):
+            if start == 0:
+                continue
+            negative = start < 0
+            size = -start if negative else start
+            # With |u|: d|u|/dξ = ±L|u|^{L−1}, downwards for a negative odd power.
+            sign = -outer if negative and depth % 2 else outer
+            left = 1 / size ** (depth - 2) - sign * depth * (depth - 2) * x
+            if not left.a > 0:
+                raise Rejected("beyond a pole")
+            size = iv.exp(-iv.log(left) / (depth - 2))
+            value += sign * size**depth
+            slope += (depth * size ** (depth - 1)) ** 2
+        return value, slope
+
+    return at
