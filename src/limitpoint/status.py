@@ -11,6 +11,16 @@ class Status(Enum):
         "Converged to the least-squares fit: no coefficients that can be reached fit y exactly "
         "(it is outside the range of the columns that can move, or signs or bounds forbid it)."
     )
+    PROVED = (
+        "Proved: float64 alone does not certify this limit (rounding hides the data or their rank, "
+        "ties are not decided, or the data are badly conditioned), but exact arithmetic does, for "
+        "the data as given, to the last digit. The coefficients are the exact ones, rounded."
+    )
+    PROVED_LEAST_SQUARES = (
+        "Proved to be the least-squares fit that training reaches, in exact arithmetic, for the "
+        "data as given, to the last digit; float64 alone does not certify it. No coefficients that "
+        "can be reached fit y exactly. The coefficients are the exact ones, rounded."
+    )
     SEPARATED = (
         "The data are separated by the margin that was asked for. The direction of the "
         "coefficients goes on turning, ever more slowly: ask for a larger margin to see it nearer "
@@ -88,6 +98,8 @@ class Status(Enum):
         return self in (
             Status.CONVERGED,
             Status.LEAST_SQUARES,
+            Status.PROVED,
+            Status.PROVED_LEAST_SQUARES,
             Status.SEPARATED,
             Status.DIRECTION_CONVERGED,
         )

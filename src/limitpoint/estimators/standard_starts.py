@@ -37,7 +37,9 @@ def standard_limit(network: Network, task: Task, scale: float = 1.0) -> Limit:
         With the conditions from the first start that the network has.
     """
     if isinstance(network, TwoLayer):  # it has one only, and says why not on these data
-        return predict(Problem(network, Init.orthogonal(network, task, scale), task))
+        return predict(
+            Problem(network, Init.orthogonal(network, task, scale), task), escalate=False
+        )
     refused: NoTheoremApplies | None = None
     for start in (Init.zero_last, Init.unbiased, _balanced, _ones):
         try:
@@ -45,7 +47,9 @@ def standard_limit(network: Network, task: Task, scale: float = 1.0) -> Limit:
         except InitError:
             continue
         try:
-            return predict(Problem(network, init, task))
+            # Of rows that are equal but for rounding, the exact limit has huge coefficients, which
+            # nobody who fits data means.
+            return predict(Problem(network, init, task), escalate=False)
         except NoTheoremApplies as error:
             refused = refused or error
     if refused is not None:

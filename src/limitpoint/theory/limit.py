@@ -16,10 +16,10 @@ from limitpoint.tasks import Classification
 from limitpoint.theory.certificates.certificate import Certificate
 
 if TYPE_CHECKING:
-    from limitpoint.theory.atlas import Theorem
-
-if TYPE_CHECKING:
     import xarray as xr
+
+    from limitpoint.theory.atlas import Theorem
+    from limitpoint.theory.prove.proof import Proof
 else:
     xr = lazy_module("xarray", "to_xarray")
 
@@ -58,6 +58,8 @@ class Limit(Labelled, Result):
     rate
         Of a classification, where it is known: the direction of the coefficients is off by a
         multiple of `margin^−rate` when the smallest margin is `margin`.
+    proof
+        The proof of it, where float64 did not certify it and exact arithmetic took over.
     feature_names, target_names
         The names that the task has for its features and outputs, or None.
 
@@ -79,6 +81,7 @@ class Limit(Labelled, Result):
     iterations: int
     layers: tuple[Float, ...] | None = None
     rate: float | None = None
+    proof: "Proof | None" = None
 
     def __post_init__(self) -> None:
         arrays = (self.coef, self.signs, self.log_abs_coef, self.mirror, self.dual)
@@ -139,6 +142,7 @@ class Limit(Labelled, Result):
             "iterations": self.iterations,
             "certificate": self.certificate.to_dict(),
             **({} if self.rate is None else {"rate": self.rate}),
+            **({} if self.proof is None else {"proof": self.proof.to_dict()}),
             **layers,
         }
 

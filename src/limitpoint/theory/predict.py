@@ -1,9 +1,11 @@
 """Choose the theorem, predict the limit, explain the choice."""
 
-from limitpoint.errors import NoTheoremApplies
+from limitpoint.errors import LimitpointError, NoTheoremApplies
+from limitpoint.foundation.arrays import as_truth
 from limitpoint.foundation.labels import carries_names
 from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.atlas import strongest, theorems
+from limitpoint.theory.escalation import escalated
 from limitpoint.theory.explanation import Explanation
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.theorems import (
@@ -60,13 +62,17 @@ def explain(problem: Problem) -> Explanation:
 
 
 @carries_names
-def predict(problem: Problem) -> Limit:
+def predict(problem: Problem, *, escalate: bool = True) -> Limit:
     """Predict where gradient flow ends, by the strongest theorem that applies. Never trains.
 
     Parameters
     ----------
     problem
         Network, initialisation and task.
+    escalate
+        Whether a limit that float64 does not certify is computed again in exact arithmetic, if its
+        data are not too large. What that proves is rounded to float64; `status` says so, and
+        `proof` has the proof.
 
     Returns
     -------
@@ -89,8 +95,10 @@ def predict(problem: Problem) -> Limit:
     [0.0, 0.5]
     """
     as_problem(problem)
+    escalate = as_truth(escalate, "escalate", LimitpointError)
     theorem = strongest(problem)
     if theorem is not None and theorem.limit is not None:
-        return theorem.limit(problem)
+        limit = theorem.limit(problem)
+        return escalated(problem, theorem, limit) if escalate else limit
     explanation = explain(problem)
     raise NoTheoremApplies(explanation.refusal(), explanation)

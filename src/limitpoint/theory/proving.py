@@ -1,18 +1,22 @@
 """`prove`: the prediction says where to look, ball arithmetic proves what is there."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 
-from limitpoint.errors import LimitpointError
+from limitpoint.errors import LimitpointError, ScaleNotRepresentable
 from limitpoint.foundation.arrays import as_whole_number
 from limitpoint.foundation.labels import carries_names
 from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.atlas import Theorem, strongest
-from limitpoint.theory.predict import explain
+from limitpoint.theory.limit import Limit
+from limitpoint.theory.predict import explain, predict
 from limitpoint.theory.prove.outcome import Hint
 from limitpoint.theory.prove.proof import Proof
 from limitpoint.theory.prove.prove import proof_of, refused
 
-__all__ = ["prove"]
+__all__ = ["proof_by", "prove"]
 
 # More digits than anyone prints, and still within the precision that is tried.
 MOST_DIGITS = 2000
@@ -56,16 +60,28 @@ def prove(problem: Problem, digits: int = 30) -> Proof:
     if theorem is None or theorem.limit is None:
         reason = f"no theorem determines the limit: {explain(problem).refusal()}"
         return refused(problem, reason, wanted, 0.0)
-    return proof_of(problem, theorem.id, wanted, _hint(problem, theorem))
+    return proof_by(problem, theorem, _float_limit(problem, theorem.limit), wanted)
 
 
-def _hint(problem: Problem, theorem: Theorem) -> Hint | None:
-    """Where float64 puts the limit; None where it has no answer."""
-    assert theorem.limit is not None, "it determines a limit"
+def proof_by(problem: Problem, theorem: Theorem, limit: Limit | None, digits: int) -> Proof:
+    """The proof of the limit that a theorem gives; where float64 puts it says where to look."""
+    hint = None
+    if limit is not None and not np.isnan(limit.log_abs_coef).any():
+        hint = Hint(limit.signs, limit.log_abs_coef, limit.dual)
+    return proof_of(problem, theorem.id, digits, hint)
+
+
+def _float_limit(problem: Problem, limit_of: Callable[[Problem], Limit]) -> Limit | None:
+    """Where float64 puts the limit; None where it has no answer.
+
+    A scale too small for its mirror maps is nearest to scale 0.
+    """
     try:
-        limit = theorem.limit(problem)
+        return limit_of(problem)
+    except ScaleNotRepresentable:
+        try:
+            return predict(replace(problem, init=problem.init.at_scale(0.0)), escalate=False)
+        except LimitpointError:
+            return None
     except LimitpointError:
         return None
-    if np.isnan(limit.log_abs_coef).any():
-        return None
-    return Hint(limit.signs, limit.log_abs_coef, limit.dual)

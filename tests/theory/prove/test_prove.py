@@ -87,7 +87,7 @@ def test_float64_lies_within_its_certificate():
 
 def test_answers_where_rounding_hides_the_data():
     problem = gaussian(lp.SignedPower(3), 6, 15, 0, scale=1e5)
-    assert lp.predict(problem).status is lp.Status.DATA_HIDDEN
+    assert lp.predict(problem, escalate=False).status is lp.Status.DATA_HIDDEN
     assert lp.prove(problem).ok
 
 

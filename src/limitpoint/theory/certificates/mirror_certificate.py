@@ -152,10 +152,18 @@ class _Answers:
                     error_bounds(constraint, slopes, missed, everywhere, none, rounding, any_)
                 ]
         best: Float = min(found, key=lambda bounds: _most(weights, bounds))
-        return best * units
+        return best * units + _own_rounding(coef)
 
     def _weights(self, k: int) -> Float:
         return weights_of(self.constraint, self.coefs[k])
+
+
+def _own_rounding(coef: Float) -> Float:
+    """What rounding leaves open of a coefficient `±e^l` itself: some units of 1 + |l|, as of l."""
+    size = np.abs(coef)
+    logs = np.log(np.where(size > 0, size, 1.0))
+    found: Float = ROUNDING_UNITS * EPS * (1.0 + np.abs(logs)) * size
+    return found
 
 
 def _left_to_the_fit(blurred: NDArray[np.bool_], strayed: Float) -> Iterator[NDArray[np.bool_]]:

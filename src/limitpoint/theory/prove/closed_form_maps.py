@@ -7,6 +7,7 @@ Notation: `β = Ψ(ξ)`, `ξ = x_iᵀν`, `s` the scale. Two layers (MATH: Paire
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -145,7 +146,7 @@ def coefs_of_direction(problem: Problem) -> list[fmpq]:
     columns = [[rational(v) for v in layer.tolist()] for layer in problem.init.direction]
     rows = zip(*columns, strict=True)
     if isinstance(network, Diagonal):
-        return [a * b for a, b in rows]
+        return [prod(row, start=fmpq(1)) for row in rows]
     if isinstance(network, Paired):
         return [a * b - c * d for a, b, c, d in rows]
     if isinstance(network, Power | SignedPower):

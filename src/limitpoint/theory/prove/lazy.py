@@ -50,6 +50,7 @@ def prove_lazy(problem: Problem, hint: Hint | None) -> Found:
             "½ Σ β_i²/D_i, and there is no other."
         ),
         method="solving the normal equations XDXᵀν = Xβ in rationals",
+        fits=reduced.fits,
         kind="weighted least norm",
         witness={"rows": reduced.kept},
     )

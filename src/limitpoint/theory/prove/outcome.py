@@ -59,6 +59,7 @@ class Found:
     method: str
     kind: str
     assumed: tuple[str, ...] = ()
+    fits: bool = True
     mirror: Sequence[Any] | None = None
     dual: Sequence[Any] | None = None
     more: Mapping[str, NDArray[Any]] = field(default_factory=dict)

@@ -196,6 +196,9 @@ class Proof(Labelled, Result):
         The id of the theorem that says that training ends there.
     assumed
         What the theorem needs and no computation can check.
+    fits
+        Whether the limit fits the data exactly (separates them, of a classification); False for a
+        least-squares fit, and where nothing is proved.
     coef, mirror, dual
         Balls around the coefficients, the mirror coordinates ξ and the dual ν; None where the proof
         has none.
@@ -224,6 +227,7 @@ class Proof(Labelled, Result):
     statement: str
     theorem: str
     assumed: tuple[str, ...]
+    fits: bool
     coef: Balls | None
     mirror: Balls | None
     dual: Balls | None
@@ -251,6 +255,7 @@ class Proof(Labelled, Result):
             "statement": self.statement,
             "theorem": self.theorem,
             "assumed": list(self.assumed),
+            "fits": self.fits,
             **{name: None if one is None else one.to_dict() for name, one in balls.items()},
             "more": {name: one.to_dict() for name, one in self.more.items()},
             "method": self.method,

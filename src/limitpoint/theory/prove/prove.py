@@ -4,6 +4,7 @@ The prover uses no solver, mirror map or certificate of ours: a float64 predicti
 look, and nothing that is proved rests on it.
 """
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from flint import arb, ctx, fmpq
 
 from limitpoint.networks import Network
 from limitpoint.problem import Problem
+from limitpoint.tasks import Regression
 from limitpoint.theory.prove.lazy import prove_lazy
 from limitpoint.theory.prove.outcome import CannotProve, Found, Hint, MorePrecision
 from limitpoint.theory.prove.proof import Balls, Proof
@@ -23,6 +25,7 @@ __all__ = ["METHODS", "proof_of"]
 # the power of a network of a few layers needs.
 SPARE_BITS, MOST_BITS = 64, 1 << 14
 BITS_PER_DIGIT = 3.33
+LOG_2 = math.log(2.0)
 # Doublings after the accuracy is reached by all coefficients but some whose sign is not decided: a
 # coefficient that is exactly zero never decides it.
 PATIENCE = 2
@@ -63,6 +66,7 @@ def proof_of(problem: Problem, theorem: str, digits: int, hint: Hint | None) -> 
             statement=found.statement,
             theorem=theorem,
             assumed=found.assumed,
+            fits=found.fits,
             coef=balls(found.coef, shape),
             mirror=balls(found.mirror, found.mirror_shape),
             dual=balls(found.dual, found.dual_shape),
@@ -85,7 +89,7 @@ def _at_some_precision(
     method: Method, problem: Problem, digits: int, hint: Hint | None
 ) -> tuple[Found, int]:
     """Double the precision until the radii are what was asked for."""
-    bits, why, reached, waited = int(BITS_PER_DIGIT * digits) + SPARE_BITS, "", None, 0
+    bits, why, reached, waited = _first_bits(problem, digits), "", None, 0
     while bits <= MOST_BITS:
         with ctx.workprec(bits):
             try:
@@ -103,6 +107,17 @@ def _at_some_precision(
     if reached is not None:
         return reached
     raise CannotProve(f"{why or 'the radii stay too large'} (up to {MOST_BITS} bits were tried)")
+
+
+def _first_bits(problem: Problem, digits: int) -> int:
+    """What the digits take, and what a small scale takes of them.
+
+    The mirror coordinates of L > 2 layers end within a part `s^{L−2}` of their poles.
+    """
+    lost = 0.0
+    if problem.init.is_finite and isinstance(problem.task, Regression):
+        lost = max(0.0, (problem.network.degree - 2) * -problem.init.log_scale / LOG_2)
+    return int(BITS_PER_DIGIT * digits + lost) + SPARE_BITS
 
 
 def _short_of(found: Found, digits: int) -> tuple[bool, bool]:
@@ -125,6 +140,7 @@ def refused(problem: Problem, reason: str, digits: int, seconds: float) -> Proof
         statement="Nothing is proved.",
         theorem="",
         assumed=(),
+        fits=False,
         coef=None,
         mirror=None,
         dual=None,

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-from flint import fmpq_mat
+from flint import fmpq, fmpq_mat
 
 from limitpoint.foundation.arrays import Float
 from limitpoint.theory.prove.numbers import column, entries, rational, rational_matrix
 
-__all__ = ["Rows", "reduced_rows"]
+__all__ = ["Rows", "determined", "independent", "reduced_rows"]
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,27 @@ def _pivots(reduced: fmpq_mat, rank: int) -> list[int]:
     for k in range(rank):
         start = found[-1] + 1 if found else 0
         found.append(next(j for j in range(start, reduced.ncols()) if reduced[k, j] != 0))
+    return found
+
+
+def determined(X: Float, kept: list[int], targets: fmpq_mat) -> dict[int, fmpq]:
+    """The coefficients that all best fits share, as rationals: those the rows determine alone."""
+    matrix = rational_matrix(np.ascontiguousarray(X[kept]))
+    rows, columns = matrix.nrows(), matrix.ncols()
+    beside = fmpq_mat(
+        rows,
+        columns + 1,
+        [
+            targets[j, 0] if i == columns else matrix[j, i]
+            for j in range(rows)
+            for i in range(columns + 1)
+        ],
+    )
+    reduced, rank = beside.rref()
+    found = {}
+    for k, pivot in enumerate(_pivots(reduced, rank)):
+        if all(reduced[k, i] == 0 for i in range(pivot + 1, columns)):
+            found[pivot] = reduced[k, columns]
     return found
 
 

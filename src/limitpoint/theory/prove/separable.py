@@ -8,22 +8,26 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat
+from flint import arb, arb_mat, fmpq_mat
 
 from limitpoint.foundation.arrays import Float
 from limitpoint.problem import Problem
-from limitpoint.theory.prove.closed_form_maps import closed_form_maps, coefs_of_direction
+from limitpoint.theory.prove.closed_form_maps import coefs_of_direction
 from limitpoint.theory.prove.interval_newton import enclosed_root, solved
+from limitpoint.theory.prove.mirror_maps import mirror_maps
 from limitpoint.theory.prove.numbers import (
     as_balls,
+    as_rationals,
+    ball,
     ball_column,
     ball_matrix,
+    column,
     entries,
     midpoints,
     scale_ball,
 )
 from limitpoint.theory.prove.outcome import CannotProve, Found, Hint, MorePrecision
-from limitpoint.theory.prove.row_reduction import Rows, independent, reduced_rows
+from limitpoint.theory.prove.row_reduction import Rows, determined, independent, reduced_rows
 
 __all__ = ["prove_separable"]
 
@@ -39,11 +43,11 @@ AT_BOUND = (
 
 
 def prove_separable(problem: Problem, hint: Hint | None) -> Found:
-    """Enclose the limit of a network whose coefficients have mirror maps in closed form."""
+    """Enclose the limit of a network whose coefficients have mirror maps."""
     task = problem.regression
     if task.y.ndim > 1:
         raise CannotProve("several outputs are not separable")
-    maps = closed_form_maps(problem)
+    maps = mirror_maps(problem)
     # A coefficient of a column of zeros stays where it starts, and so does one without a curve.
     moving = [i for i, one in enumerate(maps) if one is not None and task.X[:, i].any()]
     X: Float = np.ascontiguousarray(task.X[:, moving])
@@ -61,8 +65,12 @@ def prove_separable(problem: Problem, hint: Hint | None) -> Found:
         raise
     xi = entries(system.transposed * ball_column(root))
     moved = [one.at(x)[0] for one, x in zip(system.maps, xi, strict=True)]
+    if any(one.contains(0) for one in moved):
+        for place, value in determined(X, *_exact_rows(rows, task.y)).items():
+            moved[place] = value
     dual = root if rows is None else entries(_ball_product(rows, root))
-    coef, mirror = _at_start(problem), [arb(0)] * len(maps)
+    coef: list[Any] = list(_at_start(problem))
+    mirror = [arb(0)] * len(maps)
     for i, value, position in zip(moving, moved, xi, strict=True):
         coef[i], mirror[i] = value, position
     fit = "fit the data" if rows is None or rows.fits else "are best fits of the data"
@@ -76,6 +84,7 @@ def prove_separable(problem: Problem, hint: Hint | None) -> Found:
             "one minimiser, and each of its coefficients lies in its ball."
         ),
         method="the interval Newton test on the dual problem XΨ(Xᵀν) = y",
+        fits=rows is None or rows.fits,
         kind="mirror root",
         witness={} if rows is None else {"rows": rows.kept},
         sizes=_sizes(task.X, task.y, coef),
@@ -108,9 +117,11 @@ class _System:
             for m, i in zip(self.maps, moving, strict=True)
         ]
         values, slopes = zip(*(m.at(x) for m, x in zip(self.maps, xi, strict=True)), strict=True)
-        shifted = [d * x - b for d, x, b in zip(slopes, xi, values, strict=True)]
+        # Near a pole D ξ is huge beside β: the same numbers must stand for D on both sides.
+        same = midpoints(slopes)
+        shifted = [d * x - b for d, x, b in zip(same, xi, values, strict=True)]
         right = self.targets + self.matrix * ball_column(shifted)
-        return midpoints(solved(self.weighted(slopes), right))
+        return midpoints(solved(self.weighted(same), right))
 
     def near(self, dual: list[arb]) -> list[arb]:
         """Newton's method on midpoints, its steps shortened so that none overshoots."""
@@ -170,6 +181,13 @@ def _rows(X: Float, y: Float) -> tuple[Rows | None, arb_mat]:
     return rows, ball_column(as_balls(entries(rows.targets)))
 
 
+def _exact_rows(rows: Rows | None, y: Float) -> tuple[list[int], fmpq_mat]:
+    """The kept rows and their targets, as rationals."""
+    if rows is None:
+        return list(range(len(y))), column(as_rationals(y.tolist()))
+    return rows.kept, rows.targets
+
+
 def _ball_product(rows: Rows, root: Sequence[arb]) -> arb_mat:
     return arb_mat(rows.spread) * ball_column(root)
 
@@ -180,7 +198,9 @@ def _sizes(X: Float, y: Float, coef: Sequence[arb]) -> list[Any]:
     The smallest over samples of `(|x_j|ᵀ|β| + |y_j|) / |x_ji|`.
     """
     moduli = ball_matrix(np.abs(X))
-    totals = entries(moduli * ball_column([abs(c) for c in coef]) + ball_column(np.abs(y).tolist()))
+    totals = entries(
+        moduli * ball_column([abs(ball(c)) for c in coef]) + ball_column(np.abs(y).tolist())
+    )
     found: list[Any] = []
     for i in range(X.shape[1]):
         ratios = [totals[j] / abs(arb(float(X[j, i]))) for j in range(len(y)) if X[j, i] != 0]
