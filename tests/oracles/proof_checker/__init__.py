@@ -9,12 +9,17 @@ from fractions import Fraction
 
 from mpmath import iv, mp
 from tests.oracles.proof_checker.arithmetic import Rejected, claimed, flat
+from tests.oracles.proof_checker.face_root import face_root
 from tests.oracles.proof_checker.least_norm import least_norm
 from tests.oracles.proof_checker.mirror_root import mirror_root
 
 __all__ = ["KINDS", "Rejected", "check"]
 
-KINDS = {"mirror root": mirror_root, "weighted least norm": least_norm}
+KINDS = {
+    "mirror root": mirror_root,
+    "mirror root on a face": face_root,
+    "weighted least norm": least_norm,
+}
 
 
 def check(problem, exported):

@@ -43,16 +43,11 @@ def gaussian(network, m, n, seed, **scale):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_contains_the_oracle(name):
     """Random data in random units, ties and dependent rows included."""
-    proved = 0
     for number in range(12):
         case = draw(name, 3, number)
         proof = lp.prove(case.problem, digits=25)
-        if proof.ok:
-            proved += 1
-            assert contains(proof.coef, case.oracle().coef), number
-        elif case.kind != "hidden rank":  # Newton's method may not get to coefficients of 1e13
-            assert "forced to zero" in proof.reason, (number, proof.reason)
-    assert proved >= 6
+        assert proof.ok, (number, proof.reason)
+        assert contains(proof.coef, case.oracle().coef), number
 
 
 @pytest.mark.parametrize(
@@ -109,12 +104,12 @@ def test_lazy_limit_is_rational():
     assert proof.coef.signs.tolist() == [1, 1, 0]
 
 
-def test_signs_that_cannot_be_met_are_refused_with_the_reason():
-    task = lp.Regression([[1.0]], [-1.0])
-    network = lp.Power(2)
-    proof = lp.prove(lp.Problem(network, lp.Init([[1.0]]), task))
+def test_data_that_reach_no_coefficient_are_refused_with_the_reason():
+    task = lp.Regression([[0.0, 0.0]], [1.0])
+    network = lp.SignedPower(2)
+    proof = lp.prove(lp.Problem(network, lp.Init.unbiased(network, task, 1.0), task))
     assert not proof.ok
-    assert "forced to zero" in proof.reason
+    assert "reaches any sample" in proof.reason
     assert "Not proved" in str(proof)
 
 

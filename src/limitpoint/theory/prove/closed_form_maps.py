@@ -92,11 +92,13 @@ class Monomials:
             return self._near(arb(0), arb(0))
         power, modulus = self.degree, arb(float(log_abs)).exp()
         wanted = 1 if (sign >= 0 and not self.upper) or self.lower else -1
-        start = next(one for direction, one in self.terms if direction == wanted)
+        starts = [one for direction, one in self.terms if direction == wanted]
         sizes = sum((one ** (arb(-power) / (power - 2)) for _, one in self.terms), arb(0))
         first = arb(0)
-        if len(self.terms) == 1 or modulus > sizes:
-            first = wanted * (start - modulus ** (arb(2 - power) / power)) / (power * (power - 2))
+        if len(starts) == len(self.terms) or modulus > sizes:
+            # Where the largest term alone is as large: short of all poles.
+            left = min(starts, key=float) - modulus ** (arb(2 - power) / power)
+            first = wanted * left / (power * (power - 2))
         return self._near(first.mid(), (sign * modulus).mid() if sign else arb(0))
 
     def _near(self, first: arb, wanted: arb) -> arb:

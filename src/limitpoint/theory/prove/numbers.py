@@ -4,6 +4,7 @@ A ball of Arb, `[mid ± rad]`, contains the number it stands for whatever is com
 rational function, exponential, root and matrix product here is enclosed that way.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -22,10 +23,13 @@ __all__ = [
     "entries",
     "magnitude",
     "midpoints",
+    "primitive",
     "rational",
     "rational_matrix",
     "scale_ball",
     "scale_rational",
+    "size_of",
+    "some_columns",
 ]
 
 
@@ -64,6 +68,25 @@ def ball_matrix(array: NDArray[Any]) -> arb_mat:
 def column(values: Sequence[fmpq]) -> fmpq_mat:
     """Rationals as a matrix of one column."""
     return fmpq_mat(len(values), 1, list(values))
+
+
+def some_columns(matrix: fmpq_mat, places: Sequence[int]) -> fmpq_mat:
+    """The columns of a matrix at these places, in this order."""
+    rows = range(matrix.nrows())
+    return fmpq_mat(matrix.nrows(), len(places), [matrix[j, i] for j in rows for i in places])
+
+
+def size_of(value: fmpq) -> int:
+    """The exponent e with `2^(e−1) < |value| < 2^(e+1)`, of a rational that is not zero."""
+    return int(value.p).bit_length() - int(value.q).bit_length()
+
+
+def primitive(values: Sequence[fmpq]) -> list[fmpq]:
+    """A positive multiple that consists of integers without a common factor."""
+    multiple = math.lcm(*(int(value.q) for value in values))
+    whole = [int(value.p) * (multiple // int(value.q)) for value in values]
+    factor = math.gcd(*whole) or 1
+    return [fmpq(one // factor) for one in whole]
 
 
 def ball_column(values: Sequence[Any]) -> arb_mat:

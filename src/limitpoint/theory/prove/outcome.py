@@ -51,7 +51,8 @@ class Found:
     Attributes as of `Proof`, `more` with arrays of objects, balls or rationals, of any shape;
     `sizes` are, for each coefficient, what it is measured against where its sign cannot be decided:
     balls for which an error of `10^-digits` of it cannot be seen in any sample. None if a relative
-    radius is wanted of all.
+    radius is wanted of all. Infinite mirror coordinates are the floats ±inf. `theorem` is the one
+    whose hypotheses hold exactly, where that is another one than float64 found.
     """
 
     coef: Sequence[Any]
@@ -68,3 +69,4 @@ class Found:
     shape: tuple[int, ...] | None = None
     mirror_shape: tuple[int, ...] | None = None
     dual_shape: tuple[int, ...] | None = None
+    theorem: str = ""

@@ -23,6 +23,8 @@ COEFS_SHOWN, DIGITS_SHOWN = 12, 36
 LONGEST_FRACTION = 400
 # The name of the file format, which a checker asks for.
 FORMAT = "limitpoint proof 1"
+# Mirror coordinates of coefficients that are forced to zero, and their signs.
+INFINITE = {"inf": 1.0, "-inf": -1.0}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,7 +35,7 @@ class Balls(Value):
     ----------
     midpoint, radius
         Arrays of decimal strings; the ball of the two contains the number exactly, the rounding to
-        decimals included.
+        decimals included. What is infinite is `inf` or `-inf`, with radius 0.
     exact
         Fractions, like `"10/7"`, where all are rational and short enough to be read; else None.
     """
@@ -49,7 +51,10 @@ class Balls(Value):
 
     @classmethod
     def of(cls, numbers: Sequence[Any], shape: tuple[int, ...], digits: int) -> "Balls":
-        """Round balls or rationals outwards to this many significant digits of the midpoint."""
+        """Round balls or rationals outwards to this many significant digits of the midpoint.
+
+        The floats ±inf stand for what is infinite.
+        """
         pairs = [_decimal(arb(one) if isinstance(one, fmpq) else one, digits) for one in numbers]
         mids, radii = zip(*pairs, strict=True) if pairs else ((), ())
         exact = None
@@ -114,8 +119,12 @@ class Balls(Value):
         return table("Balls", ("place", "midpoint ± radius"), rows, note)
 
 
-def _decimal(number: arb, digits: int) -> tuple[str, str]:
+def _decimal(number: arb | float, digits: int) -> tuple[str, str]:
     """A ball as midpoint and radius in decimals, rounded outwards."""
+    if isinstance(number, float):
+        if not np.isinf(number):
+            raise TypeError(f"a number that is no ball: {number}")
+        return str(float(number)), "0"
     if number.is_exact() and number.is_zero():
         return "0", "0"
     middle, radius, exponent = number.mid_rad_10exp(digits)
@@ -141,6 +150,8 @@ def _parts(text: str) -> tuple[int, int]:
 
 
 def _sign(midpoint: str, radius: str) -> float:
+    if midpoint in INFINITE:
+        return INFINITE[midpoint]
     (mid, mid_power), (rad, rad_power) = _parts(midpoint), _parts(radius)
     if mid == rad == 0:
         return 0.0
@@ -153,6 +164,8 @@ def _sign(midpoint: str, radius: str) -> float:
 
 
 def _log_abs(text: str) -> float:
+    if text in INFINITE:
+        return np.inf
     mantissa, power = _parts(text)
     if mantissa == 0:
         return -np.inf

@@ -64,7 +64,7 @@ def proof_of(problem: Problem, theorem: str, digits: int, hint: Hint | None) -> 
         return Proof(
             ok=True,
             statement=found.statement,
-            theorem=theorem,
+            theorem=found.theorem or theorem,
             assumed=found.assumed,
             fits=found.fits,
             coef=balls(found.coef, shape),

@@ -8,7 +8,7 @@ from flint import fmpq, fmpq_mat
 from limitpoint.foundation.arrays import Float
 from limitpoint.theory.prove.numbers import column, entries, rational, rational_matrix
 
-__all__ = ["Rows", "determined", "independent", "reduced_rows"]
+__all__ = ["Rows", "determined", "independent", "pivots", "reduced_rows"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def reduced_rows(X: Float, y: Float) -> Rows:
     """Least squares, exactly: `X = T X_R`, and the best fits have `TᵀT (X_R β) = Tᵀ y`."""
     matrix = rational_matrix(X)
     reduced, rank = matrix.transpose().rref()
-    kept = _pivots(reduced, rank)
+    kept = pivots(reduced, rank)
     # In the reduced transpose, column j holds what row j of X is made of.
     combine = fmpq_mat(
         X.shape[0], rank, [reduced[k, j] for j in range(X.shape[0]) for k in range(rank)]
@@ -51,7 +51,7 @@ def reduced_rows(X: Float, y: Float) -> Rows:
     return Rows(kept, targets, spread, fits)
 
 
-def _pivots(reduced: fmpq_mat, rank: int) -> list[int]:
+def pivots(reduced: fmpq_mat, rank: int) -> list[int]:
     """The column of the first entry that is not zero in each of the first rows."""
     found: list[int] = []
     for k in range(rank):
@@ -75,7 +75,7 @@ def determined(X: Float, kept: list[int], targets: fmpq_mat) -> dict[int, fmpq]:
     )
     reduced, rank = beside.rref()
     found = {}
-    for k, pivot in enumerate(_pivots(reduced, rank)):
+    for k, pivot in enumerate(pivots(reduced, rank)):
         if all(reduced[k, i] == 0 for i in range(pivot + 1, columns)):
             found[pivot] = reduced[k, columns]
     return found

@@ -4,15 +4,16 @@
 there; `β = Ψ(Xᵀν)` is then the minimiser of the potential among the best fits, and the limit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat, fmpq_mat
+from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from limitpoint.foundation.arrays import Float
 from limitpoint.problem import Problem
 from limitpoint.theory.prove.closed_form_maps import coefs_of_direction
+from limitpoint.theory.prove.faces import Face
 from limitpoint.theory.prove.interval_newton import enclosed_root, solved
 from limitpoint.theory.prove.mirror_maps import mirror_maps
 from limitpoint.theory.prove.numbers import (
@@ -28,6 +29,8 @@ from limitpoint.theory.prove.numbers import (
 )
 from limitpoint.theory.prove.outcome import CannotProve, Found, Hint, MorePrecision
 from limitpoint.theory.prove.row_reduction import Rows, determined, independent, reduced_rows
+from limitpoint.theory.prove.sign_constraints import split_by_signs, under_signs
+from limitpoint.theory.prove.starting_points import from_coefs, least_norm, near_a_root
 
 __all__ = ["prove_separable"]
 
@@ -35,11 +38,6 @@ __all__ = ["prove_separable"]
 STEPS = 60
 # A step is halved at most so often.
 HALVINGS = 60
-# Why a limit under sign constraints may have no root.
-AT_BOUND = (
-    "coefficients that keep their sign may be forced to zero, where their mirror coordinates are "
-    "infinite: such limits are not proved so far"
-)
 
 
 def prove_separable(problem: Problem, hint: Hint | None) -> Found:
@@ -50,38 +48,37 @@ def prove_separable(problem: Problem, hint: Hint | None) -> Found:
     maps = mirror_maps(problem)
     # A coefficient of a column of zeros stays where it starts, and so does one without a curve.
     moving = [i for i, one in enumerate(maps) if one is not None and task.X[:, i].any()]
+    # Those that their signs force to zero in every best fit stay out: the others have a root.
+    face, moving, forced = split_by_signs(task.X, task.y, maps, moving)
+    if not moving and not forced:
+        raise CannotProve("no coefficient that can move reaches any sample")
     X: Float = np.ascontiguousarray(task.X[:, moving])
     rows, targets = _rows(X, task.y)
     kept = X if rows is None else np.ascontiguousarray(X[rows.kept])
-    if not len(kept):
-        raise CannotProve("no coefficient that can move reaches any sample")
-    system = _System([maps[i] for i in moving], ball_matrix(kept), targets)
-    sides = [one.lower or one.upper for one in system.maps]
-    try:
-        root = _root(system, hint, moving)
-    except MorePrecision as error:
-        if any(sides):
-            raise MorePrecision(f"{error}; {AT_BOUND}") from None
-        raise
-    xi = entries(system.transposed * ball_column(root))
-    moved = [one.at(x)[0] for one, x in zip(system.maps, xi, strict=True)]
-    if any(one.contains(0) for one in moved):
-        for place, value in determined(X, *_exact_rows(rows, task.y)).items():
-            moved[place] = value
-    dual = root if rows is None else entries(_ball_product(rows, root))
     coef: list[Any] = list(_at_start(problem))
-    mirror = [arb(0)] * len(maps)
-    for i, value, position in zip(moving, moved, xi, strict=True):
-        coef[i], mirror[i] = value, position
+    mirror: list[Any] = [arb(0)] * len(maps)
+    dual: list[Any] = [fmpq(0)] * len(task.y)
+    if moving:
+        system = _System([maps[i] for i in moving], ball_matrix(kept), targets)
+        root = _root(system, hint, moving, face)
+        dual = root if rows is None else entries(_ball_product(rows, root))
+        xi = entries(system.transposed * ball_column(root))
+        moved: list[Any] = [one.at(x)[0] for one, x in zip(system.maps, xi, strict=True)]
+        if any(one.contains(0) for one in moved):
+            for place, value in determined(X, *_exact_rows(rows, task.y)).items():
+                moved[place] = value
+        for i, value, position in zip(moving, moved, xi, strict=True):
+            coef[i], mirror[i] = value, position
+    for i in forced:
+        coef[i], mirror[i] = fmpq(0), -np.inf if maps[i].lower else np.inf
     fit = "fit the data" if rows is None or rows.fits else "are best fits of the data"
-    within = " and keep the signs that the start gives them" if any(sides) else ""
-    return Found(
+    found = Found(
         coef=coef,
         mirror=mirror,
         dual=dual,
         statement=(
-            f"of all coefficients that {fit}{within}, the potential of the mirror flow has exactly "
-            "one minimiser, and each of its coefficients lies in its ball."
+            f"of all coefficients that {fit}, the potential of the mirror flow has exactly one "
+            "minimiser, and each of its coefficients lies in its ball."
         ),
         method="the interval Newton test on the dual problem XΨ(Xᵀν) = y",
         fits=rows is None or rows.fits,
@@ -89,6 +86,7 @@ def prove_separable(problem: Problem, hint: Hint | None) -> Found:
         witness={} if rows is None else {"rows": rows.kept},
         sizes=_sizes(task.X, task.y, coef),
     )
+    return found if face is None else under_signs(found, face, task.y, moving, forced)
 
 
 class _System:
@@ -109,19 +107,6 @@ class _System:
         flat = entries(self.transposed)
         scaled = [flat[i * columns + j] * slopes[i] for i in range(rows) for j in range(columns)]
         return self.matrix * arb_mat(rows, columns, scaled)
-
-    def from_coefs(self, hint: Hint, moving: Sequence[int]) -> list[arb]:
-        """A Newton step from coefficients: `X D Xᵀ ν = c − Xβ + X D ξ(β)`, `D = Ψ'(ξ(β))`."""
-        xi = [
-            m.mirror_of(hint.signs[i], hint.log_abs_coef[i]).mid()
-            for m, i in zip(self.maps, moving, strict=True)
-        ]
-        values, slopes = zip(*(m.at(x) for m, x in zip(self.maps, xi, strict=True)), strict=True)
-        # Near a pole D ξ is huge beside β: the same numbers must stand for D on both sides.
-        same = midpoints(slopes)
-        shifted = [d * x - b for d, x, b in zip(same, xi, values, strict=True)]
-        right = self.targets + self.matrix * ball_column(shifted)
-        return midpoints(solved(self.weighted(same), right))
 
     def near(self, dual: list[arb]) -> list[arb]:
         """Newton's method on midpoints, its steps shortened so that none overshoots."""
@@ -157,14 +142,34 @@ class _System:
         raise MorePrecision("Newton's method finds no descent at this precision")
 
 
-def _root(system: _System, hint: Hint | None, moving: Sequence[int]) -> list[arb]:
-    """From the float64 coefficients where there are any; else from where training starts."""
-    if hint is not None and np.isfinite(hint.signs).all() and not np.isnan(hint.log_abs_coef).any():
+def _root(
+    system: _System, hint: Hint | None, moving: Sequence[int], face: Face | None
+) -> list[arb]:
+    """Where Newton's method leads to, from the first of several starts from which it does."""
+    why = ""
+    for start in _starts(system, hint, moving, face):
         try:
-            return enclosed_root(system, system.near(system.from_coefs(hint, moving)))
-        except MorePrecision:
-            pass  # a hint may be wrong
-    return enclosed_root(system, system.near([arb(0)] * system.matrix.nrows()))
+            return enclosed_root(system, system.near(start()))
+        except MorePrecision as error:
+            why = str(error)  # a hint may be wrong
+    raise MorePrecision(why)
+
+
+def _starts(
+    system: _System, hint: Hint | None, moving: Sequence[int], face: Face | None
+) -> list[Callable[[], list[arb]]]:
+    """At the coefficients of float64, at some fit (inside the signs), and where training starts."""
+
+    def from_fit() -> list[arb]:
+        fit = least_norm(system) if face is None else [face.interior[k] for k in face.alive]
+        return near_a_root(system, fit)
+
+    starts: list[Callable[[], list[arb]]] = [from_fit, lambda: [arb(0)] * system.matrix.nrows()]
+    if hint is not None:
+        signs, logs = hint.signs[list(moving)].tolist(), hint.log_abs_coef[list(moving)].tolist()
+        if np.isfinite(signs).all() and not np.isnan(logs).any():
+            starts.insert(0, lambda: from_coefs(system, signs, logs))
+    return starts
 
 
 def _at_start(problem: Problem) -> list[arb]:
