@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 from flint import arb, arb_mat, fmpq, fmpq_mat
 from numpy.typing import NDArray
 
@@ -23,6 +24,7 @@ __all__ = [
     "entries",
     "magnitude",
     "midpoints",
+    "object_array",
     "primitive",
     "rational",
     "rational_matrix",
@@ -102,6 +104,13 @@ def entries(matrix: Any) -> list[Any]:
 def midpoints(values: Iterable[arb]) -> list[arb]:
     """The midpoints, as exact balls."""
     return [value.mid() for value in values]
+
+
+def object_array(values: Sequence[Any]) -> NDArray[Any]:
+    """Balls or rationals as an array of objects, of one dimension."""
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found
 
 
 def magnitude(value: arb) -> arb:
