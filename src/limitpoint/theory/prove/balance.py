@@ -16,6 +16,7 @@ from limitpoint.theory.prove.numbers import (
     as_rationals,
     column,
     entries,
+    largest,
     rational_matrix,
 )
 from limitpoint.theory.prove.outcome import CannotProve
@@ -103,7 +104,7 @@ def _dense(init: Init, degree: int) -> Start:
         raise CannotProve("the coefficients are zero at the start")
     size = (last.transpose() * last)[0, 0]
     differences = [a.transpose() * a - b * b.transpose() for a, b in pairwise([*matrices, last])]
-    off = max(abs(one) for difference in differences for one in entries(difference))
+    off = max(largest(difference) for difference in differences)
     return Start(along, degree, None, off / size)
 
 

@@ -6,6 +6,7 @@ a product of increasing factors: `Π_k ¼((2‖z‖² + δ_k)² − c_k²)` over
 network, which any start has, and `‖z‖^{2D−2}` for balanced layers of degree D.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -14,7 +15,7 @@ from flint import arb, fmpq
 
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
-from limitpoint.theory.prove.balance import ROUNDING, Start, start_of
+from limitpoint.theory.prove.balance import ROUNDING, Pair, Start, start_of
 from limitpoint.theory.prove.contributions import visible_sizes
 from limitpoint.theory.prove.numbers import entries, object_array, scale_ball
 from limitpoint.theory.prove.outcome import CannotProve, Found, Hint
@@ -49,8 +50,7 @@ def prove_coupled(problem: Problem, hint: Hint | None) -> Found:
     task, start = problem.regression, start_of(problem)
     space = RowSpace.of(task.X, task.y, start.along)
     held = _hypotheses(task, start, space)
-    rows = {} if len(space.rows) == len(task.y) else {"rows": space.rows}
-    witness = {**rows, "balance": held.balance, **held.witness}
+    witness = {"balance": held.balance, **held.witness}
     unit = _unit(problem, start)
     if held.theorem == SADDLE:
         return _at_zero(start, space, held, unit, witness)
@@ -88,9 +88,8 @@ def prove_coupled(problem: Problem, hint: Hint | None) -> Found:
 def prove_vanishing_coupled(problem: Problem, hint: Hint | None) -> Found:
     """`X⁺y`, in rationals, for all starts but those that point along −Xᵀy."""
     task, start = problem.regression, start_of(problem)
-    space = RowSpace.of(task.X, task.y, start.along)
-    pairs = _kept_pairs(start, square_norm(space.hidden))
-    if pairs is not None:
+    space = RowSpace.of(task.X, task.y, start.along if start.pairs else None)
+    if start.pairs and _kept_pairs(start.pairs, square_norm(space.hidden)) is not None:
         return least_norm(space, theorem=RANK_ONE_AT_ZERO, witness={"balance": "not needed"})
     balance, assumed = _balance(start)
     if points_back(task.X, task.y, start.along):
@@ -110,7 +109,6 @@ def least_norm(
 ) -> Found:
     """The best fit of least norm, mirror coordinates and dual in units of those that vanish."""
     which = "fit" if space.fits else "best fit"
-    rows, samples = space.rows, space.least_dual.nrows()
     return Found(
         coef=entries(space.least),
         mirror=entries(space.least),
@@ -123,7 +121,7 @@ def least_norm(
         assumed=assumed,
         fits=space.fits,
         kind="least norm",
-        witness={**({} if len(rows) == samples else {"rows": rows}), **witness},
+        witness=witness,
         theorem=theorem,
     )
 
@@ -131,7 +129,7 @@ def least_norm(
 def _hypotheses(task: Regression, start: Start, space: RowSpace) -> _Hypotheses:
     """Pairs that cannot turn, whatever the balance; or else balance, and a way from the saddle."""
     hidden = square_norm(space.hidden)
-    pairs = _kept_pairs(start, hidden)
+    pairs = None if start.pairs is None else _kept_pairs(start.pairs, hidden)
     rank_one = start.pairs is not None
     if pairs is not None:
         theorem = RANK_ONE if start.imbalance else BALANCED[True]
@@ -160,12 +158,10 @@ def _hypotheses(task: Regression, start: Start, space: RowSpace) -> _Hypotheses:
     )
 
 
-def _kept_pairs(start: Start, hidden: fmpq) -> list[tuple[fmpq, fmpq | None]] | None:
+def _kept_pairs(pairs: Sequence[Pair], hidden: fmpq) -> list[tuple[fmpq, fmpq | None]] | None:
     """`Ξ² = Π ((ρ + δ/2)² − c²/4)` at `ρ = hidden`, if no factor vanishes for any larger ρ."""
-    if start.pairs is None:
-        return None
     found: list[tuple[fmpq, fmpq | None]] = []
-    for pair in start.pairs:
+    for pair in pairs:
         middle, square = hidden + pair.offset / 2, pair.square / 4
         if not (middle > 0 and middle**2 > square):
             return None

@@ -47,7 +47,7 @@ def prove_vanishing_dense(problem: Problem, hint: Hint | None) -> Found:
             f"W_{place}ᵀW_{place} ⪰ W_{place + 1}W_{place + 1}ᵀ at the start, which holds to "
             "rounding, so that the loss vanishes",
         )
-    space = RowSpace.of(task.X, task.y, fmpq_mat(task.n_features, 0))
+    space = RowSpace.of(task.X, task.y)
     order = "assumed" if assumed else "exact"
     return least_norm(space, assumed=assumed, witness={"order": order})
 

@@ -22,6 +22,7 @@ __all__ = [
     "ball_matrix",
     "column",
     "entries",
+    "largest",
     "magnitude",
     "midpoints",
     "object_array",
@@ -99,6 +100,12 @@ def ball_column(values: Sequence[Any]) -> arb_mat:
 def entries(matrix: Any) -> list[Any]:
     """All entries of a matrix, row by row."""
     return list(matrix.entries())
+
+
+def largest(matrix: fmpq_mat) -> fmpq:
+    """The largest modulus of all entries."""
+    over, under = matrix.numer_denom()
+    return fmpq(max(abs(one) for one in over.entries()), under)
 
 
 def midpoints(values: Iterable[arb]) -> list[arb]:

@@ -1,5 +1,6 @@
 """The best fit of least norm, and what the data do not see of a vector: rational arithmetic."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from limitpoint.foundation.arrays import Float
 from limitpoint.theory.prove.numbers import entries, rational_matrix
 from limitpoint.theory.prove.row_reduction import independent, reduced_rows
 
-__all__ = ["RowSpace", "beside", "some_rows", "square_norm"]
+__all__ = ["RowSpace", "square_norm"]
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,8 @@ class RowSpace:
         `P_null V`, what X does not see of the columns of V.
     seen_dual
         The N in the range of X with `XᵀN = V − P_null V`.
-    rows
-        Independent rows of X from which the others follow.
+    rank
+        Of X.
     fits
         Whether the data can be fitted exactly.
     """
@@ -36,64 +37,73 @@ class RowSpace:
     least_dual: fmpq_mat
     hidden: fmpq_mat
     seen_dual: fmpq_mat
-    rows: list[int]
+    rank: int
     fits: bool
 
     @classmethod
-    def of(cls, X: Float, y: Float, vectors: fmpq_mat) -> "RowSpace":
-        """Solve `X_R X_Rᵀ N = (c, X_R V)`: exactly, whatever the condition of X."""
-        if independent(X):  # a guess: the system says if it is wrong
-            try:
-                everything = list(range(X.shape[0]))
-                return _split(rational_matrix(X), _outputs(y), vectors, everything)
-            except ZeroDivisionError:
-                pass
+    def of(cls, X: Float, y: Float, vectors: fmpq_mat | None = None) -> "RowSpace":
+        """Exactly, whatever the condition of X; without vectors, of `X⁺Y` alone."""
+        matrix, outputs = rational_matrix(X), rational_matrix(y.reshape(len(y), -1))
+        given = fmpq_mat(X.shape[1], 0) if vectors is None else vectors
+        # Guesses: the systems say if they are wrong.
+        for guess, split in ((X, _independent_rows), (X.T, _independent_columns)):
+            if independent(guess):
+                try:
+                    return split(matrix, outputs, given)
+                except ZeroDivisionError:
+                    pass
         rows = reduced_rows(X, y)
-        kept = some_rows(rational_matrix(X), rows.kept)
-        found = _split(kept, rows.targets, vectors, rows.kept)
-        return cls(
-            found.least,
-            rows.spread * found.least_dual,
-            found.hidden,
-            rows.spread * found.seen_dual,
-            rows.kept,
-            rows.fits,
-        )
+        if not rows.kept:
+            nothing = fmpq_mat(X.shape[1], outputs.ncols())
+            none = fmpq_mat(len(y), given.ncols())
+            return cls(nothing, fmpq_mat(len(y), outputs.ncols()), given, none, 0, rows.fits)
+        kept = rational_matrix(X[rows.kept])
+        found = _independent_rows(kept, rows.targets, given)
+        duals = (rows.spread * dual for dual in (found.least_dual, found.seen_dual))
+        least_dual, seen_dual = duals
+        return cls(found.least, least_dual, found.hidden, seen_dual, len(rows.kept), rows.fits)
 
 
-def _split(matrix: fmpq_mat, targets: fmpq_mat, vectors: fmpq_mat, rows: list[int]) -> RowSpace:
-    """With independent rows, and what the best fits give there."""
-    transposed, outputs = matrix.transpose(), targets.ncols()
-    right = beside(targets, matrix * vectors)
-    solved = (matrix * transposed).solve(right) if rows else right
-    duals = [
-        fmpq_mat(len(rows), stop - start, [solved[j, k] for j in range(len(rows)) for k in places])
-        for start, stop in ((0, outputs), (outputs, solved.ncols()))
-        for places in [range(start, stop)]
-    ]
-    least, seen = (transposed * dual for dual in duals)
-    return RowSpace(least, duals[0], vectors - seen, duals[1], rows, True)
+def _independent_rows(matrix: fmpq_mat, targets: fmpq_mat, vectors: fmpq_mat) -> RowSpace:
+    """From `XXᵀN = (Y, XV)`."""
+    transposed = matrix.transpose()
+    right = _beside(targets, matrix * vectors)
+    duals = (matrix * transposed).solve(right)
+    least_dual, seen_dual = _parted(duals, targets.ncols())
+    least, seen = _parted(transposed * duals, targets.ncols())
+    return RowSpace(least, least_dual, vectors - seen, seen_dual, matrix.nrows(), True)
 
 
-def beside(one: fmpq_mat, other: fmpq_mat) -> fmpq_mat:
+def _independent_columns(matrix: fmpq_mat, targets: fmpq_mat, vectors: fmpq_mat) -> RowSpace:
+    """Nothing is hidden: `N = XW` with `(XᵀX)²W = XᵀX(B, V)`, and `XᵀXB = XᵀY`."""
+    transposed = matrix.transpose()
+    square = transposed * matrix
+    weights = (square * square).solve(_beside(transposed * targets, square * vectors))
+    least = square * _parted(weights, targets.ncols())[0]
+    least_dual, seen_dual = _parted(matrix * weights, targets.ncols())
+    nothing = fmpq_mat(vectors.nrows(), vectors.ncols())
+    fits = matrix * least == targets
+    return RowSpace(least, least_dual, nothing, seen_dual, matrix.ncols(), fits)
+
+
+def _beside(one: fmpq_mat, other: fmpq_mat) -> fmpq_mat:
     """Two matrices of as many rows, one to the right of the other."""
-    lines = zip(one.tolist(), other.tolist(), strict=True)
-    return fmpq_mat(
-        one.nrows(), one.ncols() + other.ncols(), [v for a, b in lines for v in (*a, *b)]
+    lines: Sequence[Any] = list(zip(one.tolist(), other.tolist(), strict=True))
+    width = one.ncols() + other.ncols()
+    return fmpq_mat(one.nrows(), width, [v for a, b in lines for v in (*a, *b)])
+
+
+def _parted(matrix: fmpq_mat, first: int) -> tuple[fmpq_mat, fmpq_mat]:
+    """The first columns, and the others."""
+    lines = matrix.tolist()
+    rows, columns = matrix.nrows(), matrix.ncols()
+    return (
+        fmpq_mat(rows, first, [v for line in lines for v in line[:first]]),
+        fmpq_mat(rows, columns - first, [v for line in lines for v in line[first:]]),
     )
 
 
-def some_rows(matrix: fmpq_mat, places: list[int]) -> fmpq_mat:
-    """The rows of a matrix at these places, in this order."""
-    columns = range(matrix.ncols())
-    return fmpq_mat(len(places), matrix.ncols(), [matrix[j, i] for j in places for i in columns])
-
-
 def square_norm(matrix: fmpq_mat) -> fmpq:
-    """The sum of the squares of all entries."""
-    found: Any = sum((one * one for one in entries(matrix)), fmpq(0))
-    return fmpq(found)
-
-
-def _outputs(y: Float) -> fmpq_mat:
-    return rational_matrix(y.reshape(len(y), -1))
+    """The sum of the squares of all entries, as a fast product of matrices."""
+    flat = entries(matrix)
+    return (fmpq_mat(1, len(flat), flat) * fmpq_mat(len(flat), 1, flat))[0, 0]

@@ -30,43 +30,40 @@ def ends_at_zero(X: Float, y: Float, along: fmpq_mat) -> bool:
 def leaves_zero(X: Float, along: fmpq_mat, least: fmpq_mat) -> list[float] | None:
     """The roots of a polynomial r with `(r(K)z)ᵀ(r(K)β*) > 0`; None if none is found.
 
-    Float64 finds the eigenvalue at which z and β* agree most in sign, and takes r to vanish near
-    all others.
+    In the eigenvectors of K this is `Σ r(k_i)² z_i β*_i`: float64 puts roots at the eigenvalues of
+    the most negative terms, until it is positive. It cannot become so where none of them is.
     """
-    if _along(along, least) > 0:
-        return []
-    with np.errstate(over="ignore", invalid="ignore"):
-        _, values, vectors = np.linalg.svd(X, full_matrices=False)
-        z, target = (vectors @ _unit(vector) for vector in (along, least))
-        squares = [float(value) for value in values**2]
-        agreement = z * target
-    best = int(np.argmax(agreement))
-    if not agreement[best] > 0 or not np.isfinite(squares).all():
-        return None
-    roots = sorted({one for one in squares if one != squares[best]})
-    for root in roots:
-        along, least = (_minus(X, one, rational(root)) for one in (along, least))
-    return roots if _along(along, least) > 0 else None
-
-
-def _minus(X: Float, vector: fmpq_mat, root: fmpq) -> fmpq_mat:
-    return _applied(rational_matrix(X), vector) - root * vector
+    _, values, vectors = np.linalg.svd(X, full_matrices=False)
+    squares = values**2
+    z, target = (vectors @ _unit(vector) for vector in (along, least))
+    terms: Float = z * target
+    matrix, roots = rational_matrix(X), list[float]()
+    for _ in range(len(squares)):
+        if terms.sum() > 0:
+            if _product(along, least) > 0:
+                return roots
+        worst = float(squares[int(np.argmin(terms))])
+        roots.append(worst)
+        along, least = (_applied(matrix, one) - rational(worst) * one for one in (along, least))
+        factors = (squares - worst) ** 2
+        terms = terms * factors / max(float(factors.max()), np.finfo(np.float64).tiny)
+    return None
 
 
 def _applied(matrix: fmpq_mat, vector: fmpq_mat) -> fmpq_mat:
     return matrix.transpose() * (matrix * vector)
 
 
-def _along(one: fmpq_mat, other: fmpq_mat) -> fmpq:
+def _product(one: fmpq_mat, other: fmpq_mat) -> fmpq:
     return (one.transpose() * other)[0, 0]
 
 
 def _multiple(one: fmpq_mat, other: fmpq_mat) -> fmpq:
     """The c with `one = c · other`; 0 where there is none."""
-    square = _along(other, other)
+    square = _product(other, other)
     if square == 0:
         return fmpq(0)
-    share = _along(one, other) / square
+    share = _product(one, other) / square
     return share if one == share * other else fmpq(0)
 
 

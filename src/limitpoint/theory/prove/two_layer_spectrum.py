@@ -9,16 +9,25 @@ often each occurs, and which are zero, is decided exactly.
 from typing import Any, cast
 
 import numpy as np
-from flint import acb, arb, fmpq, fmpq_mat
+from flint import acb, acb_mat, arb, arb_mat, ctx, fmpq, fmpq_mat
 
 from limitpoint.networks import TwoLayer
 from limitpoint.problem import Problem
 from limitpoint.theory.prove.balance import ROUNDING
-from limitpoint.theory.prove.numbers import entries, object_array, rational_matrix, scale_ball
+from limitpoint.theory.prove.numbers import (
+    entries,
+    largest,
+    object_array,
+    rational_matrix,
+    scale_ball,
+)
 from limitpoint.theory.prove.outcome import CannotProve, Found, Hint, MorePrecision
 from limitpoint.theory.prove.row_space import RowSpace
 
 __all__ = ["prove_two_layer"]
+
+# Roots of a polynomial, and how often each occurs.
+Roots = list[tuple[acb, int]]
 
 
 def prove_two_layer(problem: Problem, hint: Hint | None) -> Found:
@@ -27,11 +36,10 @@ def prove_two_layer(problem: Problem, hint: Hint | None) -> Found:
     if not isinstance(network, TwoLayer):
         raise CannotProve(f"{network} is not a two-layer network with any number of outputs")
     square, off = _rows_of_start(problem)
-    space = RowSpace.of(task.X, task.y, fmpq_mat(task.n_features, 0))
+    space = RowSpace.of(task.X, task.y)
     values = _singular_values(space.least)
     gamma = _gamma(problem, square)
     n, outputs = space.least.nrows(), space.least.ncols()
-    kept = {} if len(space.rows) == len(task.y) else {"rows": space.rows}
     beta = values + [fmpq(0)] * (min(n, outputs) - len(values))
     which = "fit" if space.fits else "best fit"
     return Found(
@@ -62,10 +70,10 @@ def prove_two_layer(problem: Problem, hint: Hint | None) -> Found:
             "solving the normal equations in rationals, and isolating the roots of the exact "
             "characteristic polynomial of the smaller Gram matrix of X⁺Y"
         ),
-        assumed=_assumed(off, len(space.rows) == n),
+        assumed=_assumed(off, space.rank == n),
         fits=space.fits,
         kind="two-layer spectrum",
-        witness={**kept, "orthonormal": "assumed" if off else "exact"},
+        witness={"orthonormal": "assumed" if off else "exact"},
     )
 
 
@@ -78,15 +86,13 @@ def _rows_of_start(problem: Problem) -> tuple[fmpq, fmpq]:
     if second.any():
         raise CannotProve("the second layer does not start at zero")
     rows = rational_matrix(first)
-    gram = (rows * rows.transpose()).tolist()
-    square = sum((line[k] for k, line in enumerate(gram)), fmpq(0)) / len(gram)
+    gram = rows * rows.transpose()
+    n = gram.nrows()
+    square = sum((gram[k, k] for k in range(n)), fmpq(0)) / n
     if square == 0:
         raise CannotProve("both layers start at zero")
-    off = max(
-        abs(one - (square if i == k else 0))
-        for k, line in enumerate(gram)
-        for i, one in enumerate(line)
-    )
+    diagonal = [square if i == k else fmpq(0) for i in range(n) for k in range(n)]
+    off = largest(gram - fmpq_mat(n, n, diagonal))
     if off > ROUNDING * square:
         raise CannotProve("the rows of the first layer are not orthonormal up to a common factor")
     return square, off / square
@@ -115,19 +121,37 @@ def _assumed(off: fmpq, determined: bool) -> tuple[str, ...]:
 
 def _singular_values(coef: fmpq_mat) -> list[Any]:
     """Those that are not zero, falling, each as often as it occurs."""
-    tall = coef.nrows() >= coef.ncols()
-    gram = coef.transpose() * coef if tall else coef * coef.transpose()
+    lying = coef if coef.nrows() <= coef.ncols() else coef.transpose()
     found: list[arb] = []
-    roots = cast(list[tuple[acb, int]], gram.charpoly().numer().complex_roots())
-    for value, times in roots:
-        if not value.imag == 0:
-            raise MorePrecision("an eigenvalue of a Gram matrix is not told from a complex number")
+    for value, times in _simple(lying) or _with_multiplicities(lying * lying.transpose()):
         if value.real == 0:
             continue
-        if not value.real > 0:
+        if not (value.imag.contains(0) and value.real > 0):
             raise MorePrecision("an eigenvalue of a Gram matrix is not told from zero")
         found += [value.real.sqrt()] * times
     return sorted(found, key=lambda one: one.mid(), reverse=True)
+
+
+def _simple(lying: fmpq_mat) -> Roots | None:
+    """The eigenvalues of the Gram matrix, if they are simple and none is zero: by balls around isolated ones.
+
+    One alone in a ball around a real number is real, since its conjugate is there too. None where
+    balls of this precision do not tell, or where one has lost digits beside a large one.
+    """
+    wanted = ctx.prec
+    try:
+        with ctx.workprec(2 * wanted):
+            balls = arb_mat(lying)
+            found = acb_mat(balls * balls.transpose()).eig()
+    except ValueError:
+        return None
+    sharp = all(one.real > 0 and one.real.rel_accuracy_bits() >= wanted for one in found)
+    return [(one, 1) for one in found] if sharp else None
+
+
+def _with_multiplicities(gram: fmpq_mat) -> Roots:
+    """The roots of the characteristic polynomial."""
+    return cast(Roots, gram.charpoly().numer().complex_roots())
 
 
 def _first(value: Any, gamma: arb) -> Any:
