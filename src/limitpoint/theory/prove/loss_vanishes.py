@@ -69,9 +69,9 @@ def _raised(matrix: fmpq_mat, square: fmpq) -> fmpq_mat:
 
 
 def _without_idle_neurons(direction: Sequence[Float]) -> list[Float]:
-    """The layers as matrices, without neurons that no weights link to both data and output.
+    """The layers as matrices, without neurons that no weights link to data or output.
 
-    No gradient reaches them: their incoming and outgoing weights have no path to the other end.
+    No gradient reaches them, through whatever weights they have among themselves.
     """
     layers = [np.array(layer) for layer in direction[:-1]] + [direction[-1][:, None]]
     busy = [np.zeros(layer.shape[0], dtype=np.bool_) for layer in layers]

@@ -39,9 +39,8 @@ def leaves_zero(X: Float, along: fmpq_mat, least: fmpq_mat) -> list[float] | Non
     terms: Float = z * target
     matrix, roots = rational_matrix(X), list[float]()
     for _ in range(len(squares)):
-        if terms.sum() > 0:
-            if _product(along, least) > 0:
-                return roots
+        if terms.sum() > 0 and _product(along, least) > 0:
+            return roots
         worst = float(squares[int(np.argmin(terms))])
         roots.append(worst)
         along, least = (_applied(matrix, one) - rational(worst) * one for one in (along, least))

@@ -133,7 +133,7 @@ def _singular_values(coef: fmpq_mat) -> list[Any]:
 
 
 def _simple(lying: fmpq_mat) -> Roots | None:
-    """The eigenvalues of the Gram matrix, if they are simple and none is zero: by balls around isolated ones.
+    """The eigenvalues of the Gram matrix in balls, if they are simple and none is zero.
 
     One alone in a ball around a real number is real, since its conjugate is there too. None where
     balls of this precision do not tell, or where one has lost digits beside a large one.
