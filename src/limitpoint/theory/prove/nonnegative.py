@@ -37,8 +37,15 @@ class Fit:
     slopes: list[fmpq]
 
 
-def best_fit(matrix: fmpq_mat, target: Sequence[fmpq], free: Sequence[int]) -> Fit:
+def best_fit(
+    matrix: fmpq_mat,
+    target: Sequence[fmpq],
+    free: Sequence[int],
+    start: Sequence[int] | None = None,
+) -> Fit:
     """Minimise `‖Aβ − y‖` with `β_i ≥ 0` but for the free columns.
+
+    The first set of columns to be tried may be given; else float64 guesses it.
 
     Examples
     --------
@@ -47,7 +54,8 @@ def best_fit(matrix: fmpq_mat, target: Sequence[fmpq], free: Sequence[int]) -> F
     ([0], [2, 0], [0, -3])
     """
     normal = _Normal(matrix, target, free)
-    starts = [normal.start(guess) for guess in _guesses(matrix, target, free)]
+    guesses = _guesses(matrix, target, free) if start is None else [start]
+    starts = [normal.start(guess) for guess in guesses]
     return normal.improved(max(starts, key=normal.gain))
 
 
@@ -87,13 +95,15 @@ class _Normal:
         self.matrix, self.free = matrix, set(free)
         transposed = matrix.transpose()
         self.gram, self.right = transposed * matrix, entries(transposed * column(target))
+        self.known: dict[tuple[int, ...], list[fmpq]] = {(): []}
 
     def solution(self, used: Sequence[int]) -> list[fmpq]:
         """The least squares coefficients of independent columns."""
-        if not used:
-            return []
-        square = fmpq_mat(len(used), len(used), [self.gram[i, k] for i in used for k in used])
-        return entries(square.solve(column([self.right[i] for i in used])))
+        key = tuple(used)
+        if key not in self.known:
+            square = fmpq_mat(len(key), len(key), [self.gram[i, k] for i in key for k in key])
+            self.known[key] = entries(square.solve(column([self.right[i] for i in key])))
+        return self.known[key]
 
     def gain(self, used: Sequence[int]) -> fmpq:
         """By how much `‖y‖²` falls with the best coefficients of these columns."""

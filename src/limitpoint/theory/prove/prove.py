@@ -18,8 +18,9 @@ from limitpoint.theory.prove.lazy import prove_lazy
 from limitpoint.theory.prove.outcome import CannotProve, Found, Hint, MorePrecision
 from limitpoint.theory.prove.proof import Balls, Proof
 from limitpoint.theory.prove.separable import prove_separable
+from limitpoint.theory.prove.vanishing import prove_vanishing
 
-__all__ = ["METHODS", "proof_of"]
+__all__ = ["METHODS", "proof_by_method", "proof_of"]
 
 # Bits beyond the digits asked for at the first try, and the most that is tried: what 10^-1000 to
 # the power of a network of a few layers needs.
@@ -40,19 +41,47 @@ METHODS: Mapping[str, Method] = {
     "limitpoint.sign_constrained": prove_separable,
     "limitpoint.boundary": prove_separable,
     "limitpoint.lazy": prove_lazy,
+    "zhao2026.corollary4.6": prove_vanishing,
+    "limitpoint.sign_constrained_at_zero": prove_vanishing,
 }
 
 
 def proof_of(problem: Problem, theorem: str, digits: int, hint: Hint | None) -> Proof:
     """Prove the limit that a theorem gives to so many digits, or say why not."""
+    about = described(problem)
+    if theorem not in METHODS:
+        return refused(problem, f"limits by {theorem} are not proved so far", digits, 0.0)
+    shape = problem.network.coef(problem.init.direction).shape
+    bits = _first_bits(problem, digits)
+    return proof_by_method(
+        lambda: METHODS[theorem](problem, hint), about, theorem, digits, bits=bits, shape=shape
+    )
+
+
+def proof_by_method(
+    method: Callable[[], Found],
+    about: Mapping[str, Any],
+    theorem: str,
+    digits: int,
+    *,
+    bits: int,
+    shape: tuple[int, ...],
+) -> Proof:
+    """What a method proves of a problem (plain values), or why it does not.
+
+    Parameters
+    ----------
+    bits
+        The precision to begin with.
+    shape
+        Of the coefficients.
+    """
     began = time.perf_counter()
     try:
-        if theorem not in METHODS:
-            raise CannotProve(f"limits by {theorem} are not proved so far")
-        found, bits = _at_some_precision(METHODS[theorem], problem, digits, hint)
+        found, bits = _at_some_precision(method, digits, bits)
     except CannotProve as error:
-        return refused(problem, str(error), digits, time.perf_counter() - began)
-    shape = found.shape or problem.network.coef(problem.init.direction).shape
+        return _nothing(about, error, digits, time.perf_counter() - began)
+    shape = found.shape or shape
     rational = all(isinstance(one, fmpq) for one in found.coef)
 
     def balls(numbers: Sequence[Any] | None, of_shape: tuple[int, ...] | None) -> Balls | None:
@@ -81,19 +110,17 @@ def proof_of(problem: Problem, theorem: str, digits: int, hint: Hint | None) -> 
             digits=digits,
             bits=0 if rational else bits,
             seconds=time.perf_counter() - began,
-            problem=described(problem),
+            problem=about,
         )
 
 
-def _at_some_precision(
-    method: Method, problem: Problem, digits: int, hint: Hint | None
-) -> tuple[Found, int]:
+def _at_some_precision(method: Callable[[], Found], digits: int, bits: int) -> tuple[Found, int]:
     """Double the precision until the radii are what was asked for."""
-    bits, why, reached, waited = _first_bits(problem, digits), "", None, 0
+    why, reached, waited = "", None, 0
     while bits <= MOST_BITS:
         with ctx.workprec(bits):
             try:
-                found = method(problem, hint)
+                found = method()
                 open_, undecided = _short_of(found, digits)
             except MorePrecision as error:
                 why, open_, undecided = str(error), True, False
@@ -124,7 +151,8 @@ def _short_of(found: Found, digits: int) -> tuple[bool, bool]:
     """Whether a radius is larger than asked for; and whether that is so of undecided signs only."""
     allowed, undecided = arb(10) ** -digits, False
     sizes: Sequence[Any] = found.sizes or [None] * len(found.coef)
-    for one, size in zip(found.coef, sizes, strict=True):
+    pairs = [*zip(found.coef, sizes, strict=True), *((one, None) for one in found.also)]
+    for one, size in pairs:
         if isinstance(one, fmpq) or one.rad() <= allowed * one.abs_lower():
             continue
         if size is None or not one.contains(0) or not one.rad() <= allowed * arb(size.abs_lower()):
@@ -135,6 +163,10 @@ def _short_of(found: Found, digits: int) -> tuple[bool, bool]:
 
 def refused(problem: Problem, reason: str, digits: int, seconds: float) -> Proof:
     """No proof, and why."""
+    return _nothing(described(problem), CannotProve(reason), digits, seconds)
+
+
+def _nothing(about: Mapping[str, Any], why: CannotProve, digits: int, seconds: float) -> Proof:
     return Proof(
         ok=False,
         statement="Nothing is proved.",
@@ -146,13 +178,13 @@ def refused(problem: Problem, reason: str, digits: int, seconds: float) -> Proof
         dual=None,
         more={},
         method="",
-        kind="",
-        witness={},
-        reason=reason,
+        kind=why.kind,
+        witness=why.witness,
+        reason=str(why),
         digits=digits,
         bits=0,
         seconds=seconds,
-        problem=described(problem),
+        problem=about,
     )
 
 
