@@ -7,20 +7,24 @@ look, and nothing that is proved rests on it.
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from flint import arb, ctx, fmpq
 
+from limitpoint.foundation.arrays import Float
 from limitpoint.networks import Network
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
+from limitpoint.theory.prove.activation import given_times
 from limitpoint.theory.prove.lazy import prove_lazy
+from limitpoint.theory.prove.numbers import as_rationals, rational, rational_matrix
 from limitpoint.theory.prove.outcome import CannotProve, Found, Hint, MorePrecision
 from limitpoint.theory.prove.proof import Balls, Proof
 from limitpoint.theory.prove.separable import prove_separable
-from limitpoint.theory.prove.vanishing import prove_vanishing
+from limitpoint.theory.prove.vanishing import prove_saddles, prove_vanishing
 
-__all__ = ["METHODS", "proof_by_method", "proof_of"]
+__all__ = ["METHODS", "proof_by_method", "proof_of", "proof_of_path", "refused"]
 
 # Bits beyond the digits asked for at the first try, and the most that is tried: what 10^-1000 to
 # the power of a network of a few layers needs.
@@ -30,6 +34,10 @@ LOG_2 = math.log(2.0)
 # Doublings after the accuracy is reached by all coefficients but some whose sign is not decided: a
 # coefficient that is exactly zero never decides it.
 PATIENCE = 2
+
+# Of the saddle path of given activation times.
+VANISHING = "zhao2026.corollary4.6"
+GIVEN_TIMES = "the activation times are those of the network"
 
 Method = Callable[[Problem, Hint | None], Found]
 
@@ -41,7 +49,7 @@ METHODS: Mapping[str, Method] = {
     "limitpoint.sign_constrained": prove_separable,
     "limitpoint.boundary": prove_separable,
     "limitpoint.lazy": prove_lazy,
-    "zhao2026.corollary4.6": prove_vanishing,
+    VANISHING: prove_vanishing,
     "limitpoint.sign_constrained_at_zero": prove_vanishing,
 }
 
@@ -56,6 +64,36 @@ def proof_of(problem: Problem, theorem: str, digits: int, hint: Hint | None) -> 
     return proof_by_method(
         lambda: METHODS[theorem](problem, hint), about, theorem, digits, bits=bits, shape=shape
     )
+
+
+def proof_of_path(
+    X: Float, y: Float, t_plus: Float, t_minus: Float, digits: int, *, bounded: bool = False
+) -> Proof:
+    """Prove the saddle path of these floats; infinite activation times are of sides that are none.
+
+    `bounded` says that coefficients have bounds other than zero, which is not proved so far.
+    """
+    about = {
+        "task": "saddle path",
+        "X": X.tolist(),
+        "y": y.tolist(),
+        "t_plus": t_plus.tolist(),
+        "t_minus": t_minus.tolist(),
+    }
+
+    def method() -> Found:
+        if bounded:
+            raise CannotProve("paths of coefficients with bounds other than zero are not proved")
+        times = given_times(*([_finite(one) for one in t.tolist()] for t in (t_plus, t_minus)))
+        found = prove_saddles(rational_matrix(X), as_rationals(y.tolist()), times)
+        return replace(found, assumed=(GIVEN_TIMES, *found.assumed))
+
+    bits = int(BITS_PER_DIGIT * digits) + SPARE_BITS
+    return proof_by_method(method, about, VANISHING, digits, bits=bits, shape=t_plus.shape)
+
+
+def _finite(time: float) -> fmpq | None:
+    return None if math.isinf(time) else rational(time)
 
 
 def proof_by_method(
@@ -82,7 +120,10 @@ def proof_by_method(
     except CannotProve as error:
         return _nothing(about, error, digits, time.perf_counter() - began)
     shape = found.shape or shape
-    rational = all(isinstance(one, fmpq) for one in found.coef)
+    every = [*found.coef, *(found.mirror or ()), *(found.dual or ())]
+    every += [one for array in found.more.values() for one in array.ravel()]
+    # What is infinite is a float.
+    rational = all(isinstance(one, fmpq | float) for one in every)
 
     def balls(numbers: Sequence[Any] | None, of_shape: tuple[int, ...] | None) -> Balls | None:
         if numbers is None:

@@ -31,6 +31,8 @@ __all__ = ["prove_saddles", "prove_vanishing"]
 # Comparisons of the path that balls of so many bits do not decide are left open, and the end alone
 # is proved: more digits than numbers that differ would share by chance, in data of any size.
 BITS_OF_PATH = 1024
+# So many bits of the dual of the end are kept; it is then made exact on the support.
+BITS_OF_DUAL = 128
 # Rationals with numerators and denominators of more bits than this are given as balls: nobody reads
 # them, and exact sums of them take long.
 READABLE_BITS = 640
@@ -188,17 +190,18 @@ def _end_alone(walk: SaddleWalk) -> Found:
     only minimiser, and no other support has them.
     """
     end, pairs = walk.end, walk.times.pairs
+    tie = f"which of two coefficients activates first is not decided by balls of {ctx.prec} bits"
     for slope, (plus, minus) in zip(end.slopes, pairs, strict=True):
         if (slope > 0 and plus is not None) or (slope < 0 and minus is not None):
-            raise MorePrecision("the saddles cannot be told apart, and their end is no best fit")
+            raise CannotProve(tie)
     support = end.used
-    dual = _corrected(walk, support)
+    with ctx.workprec(BITS_OF_DUAL):
+        near = midpoints(+one for one in _dual(walk, [arb(one.wait) for one in walk.arrivals]))
+    dual = _corrected(walk, support, near)
     mirror = entries(_balls(walk.matrix.transpose()) * ball_column(dual))
-    for i, (plus, minus) in enumerate(pairs):
-        if i in support:
-            mirror[i] = walk.times.units.ball(_at_end(walk, i))
-        elif i in walk.seen and not _strictly_inside(walk, mirror[i], plus, minus):
-            raise MorePrecision("two minimisers cannot be told apart")
+    for i in walk.seen:
+        if i not in support and not _strictly_inside(walk, mirror[i], *pairs[i]):
+            raise CannotProve(f"{tie}, nor are two minimisers told apart")
     return Found(
         coef=end.coef,
         statement=(
@@ -208,10 +211,9 @@ def _end_alone(walk: SaddleWalk) -> Found:
         ),
         method="the optimality conditions of the weighted ℓ1 problem, with strict complementarity",
         kind="least weighted l1",
+        assumed=("coefficients that activate at the same time, if any do, do so together",),
         fits=not any(end.residual),
-        mirror=mirror,
-        dual=dual,
-        witness={"support": support},
+        witness={"support": support, "dual": [str(_rational(one)) for one in near]},
     )
 
 
@@ -222,18 +224,23 @@ def _at_end(walk: SaddleWalk, i: int) -> Parts:
     return combined({}, sign, time)
 
 
-def _corrected(walk: SaddleWalk, support: Sequence[int]) -> list[Any]:
-    """The dual next to that of the walk with the right mirror coordinates on the support."""
-    guess = midpoints(_dual(walk, [arb(one.wait) for one in walk.arrivals]))
+def _corrected(walk: SaddleWalk, support: Sequence[int], near: list[arb]) -> list[Any]:
+    """The dual next to this one with the right mirror coordinates on the support."""
     if not support:
-        return guess
+        return near
     part = some_columns(walk.matrix, support)
     transposed = part.transpose()
     wanted = [walk.times.units.ball(_at_end(walk, i)) for i in support]
-    there = entries(_balls(transposed) * ball_column(guess))
+    there = entries(_balls(transposed) * ball_column(near))
     missing = ball_column([w - t for w, t in zip(wanted, there, strict=True)])
     lift = _balls(part * (transposed * part).inv())
-    return [g + c for g, c in zip(guess, entries(lift * missing), strict=True)]
+    return [g + c for g, c in zip(near, entries(lift * missing), strict=True)]
+
+
+def _rational(value: arb) -> fmpq:
+    """What an exact ball is."""
+    mantissa, exponent = value.man_exp()
+    return fmpq(mantissa) * fmpq(2) ** int(exponent)
 
 
 def _strictly_inside(
