@@ -5,7 +5,7 @@ a set of independent columns, positive where it must be, and lowers the loss; th
 many such sets, so that in exact arithmetic it ends. float64 guesses the first set.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,11 +41,12 @@ def best_fit(
     matrix: fmpq_mat,
     target: Sequence[fmpq],
     free: Sequence[int],
-    start: Sequence[int] | None = None,
+    start: Mapping[int, fmpq] | None = None,
 ) -> Fit:
     """Minimise `‖Aβ − y‖` with `β_i ≥ 0` but for the free columns.
 
-    The first set of columns to be tried may be given; else float64 guesses it.
+    What the method begins with may be given: the coefficients of the best fit on some independent
+    columns, positive where they must be. Else float64 guesses the columns.
 
     Examples
     --------
@@ -54,9 +55,11 @@ def best_fit(
     ([0], [2, 0], [0, -3])
     """
     normal = _Normal(matrix, target, free)
-    guesses = _guesses(matrix, target, free) if start is None else [start]
-    starts = [normal.start(guess) for guess in guesses]
-    return normal.improved(max(starts, key=normal.gain))
+    if start is not None:
+        return normal.improved(dict(start))
+    starts = [normal.start(guess) for guess in _guesses(matrix, target, free)]
+    used = max(starts, key=normal.gain)
+    return normal.improved(dict(zip(used, normal.solution(used), strict=True)))
 
 
 def positive_combination(matrix: fmpq_mat) -> tuple[list[fmpq] | None, list[fmpq] | None]:
@@ -129,9 +132,9 @@ class _Normal:
                 return used
             used = left
 
-    def improved(self, used: list[int]) -> Fit:
+    def improved(self, coef: dict[int, fmpq]) -> Fit:
         """Let columns enter until no slope is positive."""
-        coef = dict(zip(used, self.solution(used), strict=True))
+        used = list(coef)
         while True:
             slopes = self.slopes(used, [coef[i] for i in used])
             # By how much the loss falls with this column alone, whatever its units.

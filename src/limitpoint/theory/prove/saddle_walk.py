@@ -211,8 +211,9 @@ class SaddleWalk:
             [self.matrix[j, i] * (self.sides[i] or 1) for j in self._rows for i in places],
         )
         free = [k for k, i in enumerate(places) if self.sides[i] == 0]
-        start = [places.index(i) for i in self.saddles[-1].used if i in self.sides]
-        found = best_fit(turned, self.target, free, start)
+        # Those used keep their sides, and their coefficients are the best fit on them.
+        start = {places.index(i): self.end.coef[i] * (self.sides[i] or 1) for i in self.end.used}
+        found = best_fit(turned, self.target, free, start or None)
         coef = [fmpq(0)] * self.matrix.ncols()
         for k, i in enumerate(places):
             coef[i] = found.coef[k] * (self.sides[i] or 1)
