@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import limitpoint as lp
+from limitpoint.papers.shared.exact_path import differ, path_of_eq7
 from limitpoint.papers.shared.linear_program import minimum_l1
 from limitpoint.papers.zhao2026.figures2_3 import Figure2, Figure3
 from limitpoint.papers.zhao2026.model import activations, figure1_problem
@@ -69,3 +70,14 @@ def test_only_the_amplified_neuron_differs_between_figures_2_and_3() -> None:
     ratio = np.stack(amplified) / np.stack(plain)
     np.testing.assert_allclose(ratio, np.where(np.arange(8) == 4, 5.0, 1.0) * np.ones((3, 1)))
     assert (np.diff(np.stack(plain), axis=0) < 0).all()
+
+
+def test_fractions_of_another_path_are_not_proved() -> None:
+    """Activation times of 1 double the times and s, and change no saddle."""
+    half, one = path_of_eq7(0.5), path_of_eq7(1.0)
+    assert differ(half.coef, half.coef.exact) == 0
+    assert differ(half.coef, ["0", "0", "10/7", "-10/48"]) == 1
+    assert differ(half.more["saddles"], one.more["saddles"].exact) == 0
+    assert differ(half.more["path_times"], one.more["path_times"].exact) == 3
+    assert differ(half.mirror, one.mirror.exact) == 4
+    assert differ(None, ["1", "2"]) == 2

@@ -7,14 +7,15 @@ import numpy as np
 
 from limitpoint.errors import LimitpointError, ScaleNotRepresentable
 from limitpoint.foundation.arrays import as_whole_number
-from limitpoint.foundation.labels import carries_names
+from limitpoint.foundation.labels import named_after
 from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.atlas import Theorem, strongest
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.predict import explain, predict
 from limitpoint.theory.prove.outcome import Hint
 from limitpoint.theory.prove.proof import Proof
-from limitpoint.theory.prove.prove import proof_of, refused
+from limitpoint.theory.prove.prove import proof_of, proof_of_path, refused
+from limitpoint.theory.solvers.basis_pursuit import SaddlePath
 
 __all__ = ["proof_by", "prove"]
 
@@ -22,19 +23,19 @@ __all__ = ["proof_by", "prove"]
 MOST_DIGITS = 2000
 
 
-@carries_names
-def prove(problem: Problem, digits: int = 30) -> Proof:
+def prove(problem: Problem | SaddlePath, digits: int = 30) -> Proof:
     """Prove where gradient flow ends: a ball around every coefficient, in rigorous arithmetic.
 
     The limit of a separable mirror flow is the root of a convex dual problem. The interval Newton
     test in ball arithmetic proves that the root exists, is the only one, and lies in a ball; data,
-    directions and scale are taken as the exact numbers that the floats are. At infinite scale the
-    limit is rational, and computed exactly.
+    directions and scale are taken as the exact numbers that the floats are. At infinite and at
+    vanishing scale the limit is rational, and computed exactly; at the latter so are all saddles.
 
     Parameters
     ----------
     problem
-        Network, initialisation and task.
+        Network, initialisation and task; or a saddle path, of which the data and activation times
+        are taken: what these give is proved, without a network.
     digits
         The radius of every coefficient is at most `10^-digits` times its modulus, inactive
         coefficients included; one whose sign cannot be decided is measured by what it contributes.
@@ -53,9 +54,37 @@ def prove(problem: Problem, digits: int = 30) -> Proof:
     >>> proof = lp.prove(problem, digits=20)
     >>> proof.ok, proof.coef.midpoint[1][:22]
     (True, '...')
+
+    Fractions, of a worked example in units in which the data are whole numbers:
+
+    >>> path = lp.saddle_path([[10, 5, 7, 0], [5, 10, 1, 7]], [10, 0])
+    >>> lp.prove(path).more["saddles"].exact.tolist()[1:]
+    [['4/5', '0', '0', '0'], ['0', '0', '7/5', '0'], ['0', '0', '10/7', '-10/49']]
     """
-    as_problem(problem)
+    if not isinstance(problem, SaddlePath):
+        as_problem(problem)
     wanted = as_whole_number(digits, 1, "digits", LimitpointError, most=MOST_DIGITS)
+    if isinstance(problem, SaddlePath):
+        return _proof_of_path(problem, wanted)
+    return named_after(_proof_of_problem(problem, wanted), problem.task)
+
+
+def _proof_of_path(path: SaddlePath, digits: int) -> Proof:
+    design, target, penalty = path.data
+    X = design.dense()
+    if X is None:
+        raise LimitpointError(
+            "the entries of a LinearOperator are not known exactly: give saddle_path an array"
+        )
+    # A side that does not exist is one that never activates.
+    plus = np.where(penalty.upper == 0, np.inf, penalty.t_plus)
+    minus = np.where(penalty.lower == 0, np.inf, penalty.t_minus)
+    bounded = penalty.is_bounded
+    proof = proof_of_path(X, target, plus, minus, digits, bounded=bounded)
+    return replace(proof, feature_names=path.feature_names)
+
+
+def _proof_of_problem(problem: Problem, wanted: int) -> Proof:
     theorem = strongest(problem)
     if theorem is None or theorem.limit is None:
         reason = f"no theorem determines the limit: {explain(problem).refusal()}"

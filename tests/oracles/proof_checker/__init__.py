@@ -14,8 +14,9 @@ from tests.oracles.proof_checker.least_norm import least_norm
 from tests.oracles.proof_checker.mirror_root import mirror_root
 from tests.oracles.proof_checker.radial_root import least_of_all, radial_root, saddle
 from tests.oracles.proof_checker.two_layer_spectrum import two_layer_spectrum
+from tests.oracles.proof_checker.vanishing import least_weighted_l1, saddle_path, two_minimisers
 
-__all__ = ["KINDS", "Rejected", "check"]
+__all__ = ["KINDS", "REFUSALS", "Rejected", "check", "check_refusal"]
 
 KINDS = {
     "mirror root": mirror_root,
@@ -25,7 +26,11 @@ KINDS = {
     "saddle": saddle,
     "least norm": least_of_all,
     "two-layer spectrum": two_layer_spectrum,
+    "saddle path": saddle_path,
+    "least weighted l1": least_weighted_l1,
 }
+# What proves that there is no proof.
+REFUSALS = {"two minimisers": two_minimisers}
 
 
 def check(problem, exported):
@@ -34,13 +39,26 @@ def check(problem, exported):
         raise Rejected("not a proof")
     if exported["problem"] != problem:
         raise Rejected("a proof of another problem")
-    if exported["kind"] not in KINDS:
-        raise Rejected(f"a kind of proof that is not known: {exported['kind']}")
     _accurate(exported)
+    _run(KINDS, problem, exported)
+
+
+def check_refusal(problem, exported):
+    """Nothing was proved, for a reason that the witness proves."""
+    if exported.get("format") != "limitpoint proof 1" or exported.get("ok") is not False:
+        raise Rejected("not a refusal")
+    if exported["problem"] != problem:
+        raise Rejected("a refusal of another problem")
+    _run(REFUSALS, problem, exported)
+
+
+def _run(kinds, problem, exported):
+    if exported["kind"] not in kinds:
+        raise Rejected(f"a kind that is not known: {exported['kind']}")
     precision = mp.prec, iv.prec
     mp.prec = iv.prec = 2 * exported["bits"] + 8 * exported["digits"] + 200
     try:
-        KINDS[exported["kind"]](problem, exported)
+        kinds[exported["kind"]](problem, exported)
     finally:
         mp.prec, iv.prec = precision
 

@@ -1,6 +1,8 @@
 """Appendix C.1: Algorithm 1 by hand on the data (7), against mirror coordinates of the flow."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -10,8 +12,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from limitpoint.dynamics import flow
+from limitpoint.foundation.arrays import Float
 from limitpoint.papers.experiment import Experiment, register
 from limitpoint.papers.measured import Check
+from limitpoint.papers.shared.exact_path import TENFOLD, differ, path_of_eq7
 from limitpoint.papers.zhao2026.model import activations, figure1_problem
 from limitpoint.plot.style import COLOURS, new_figure
 from limitpoint.theory import saddles
@@ -19,9 +23,13 @@ from limitpoint.theory import saddles
 __all__ = ["AppendixC1"]
 
 # Algorithm 1 with activation times ½ (printed: 1, which doubles s and δ and changes nothing else).
-PRINTED_SADDLES = ((0.8, 0, 0, 0), (0, 0, 1.4, 0), (0, 0, 10 / 7, -10 / 49))
-HALF_COORDINATES = ((0.5, 0.25, 0.35, 0), (0.5, -0.2, 0.5, -0.42), (45 / 98, -15 / 49, 0.5, -0.5))
-HALF_WAITS = (0.5, 1.5, 40 / 49)
+PRINTED_SADDLES = (("4/5", "0", "0", "0"), ("0", "0", "7/5", "0"), ("0", "0", "10/7", "-10/49"))
+HALF_COORDINATES = (
+    ("1/2", "1/4", "7/20", "0"),
+    ("1/2", "-1/5", "1/2", "-21/50"),
+    ("45/98", "-15/49", "1/2", "-1/2"),
+)
+HALF_WAITS = ("1/2", "3/2", "40/49")
 
 
 @register
@@ -36,7 +44,9 @@ class AppendixC1(Experiment):
         "Printed: the model and data of Figure 1, with Algorithm 1 carried out by hand. Corrected: "
         "activation times are ½, not 1. Chosen: exact flows from two scales, 10^-434 and 10^-869; "
         "activations are late by a time that does not depend on the scale, so that the difference "
-        "of the two, over that of log(1/scale), is the mirror coordinate of the limit."
+        "of the two, over that of log(1/scale), is the mirror coordinate of the limit. Algorithm 1 "
+        "is also carried out without rounding: saddles, times and the last mirror coordinates are "
+        "proved to be the fractions."
     )
     theorems: ClassVar[tuple[str, ...]] = ("zhao2026.corollary4.6",)
 
@@ -76,10 +86,12 @@ class AppendixC1(Experiment):
                 "predicted_mirror": (along, path.mirrors[1:]),
                 "predicted_saddle": (along, path.coefs[1:]),
                 "predicted_wait": (along, waits),
+                "unproved_fractions": ("claim", _unproved()),
             },
             coords={
                 "saddle": np.arange(1, 4, dtype=np.int32),
                 "feature": np.arange(1, 5, dtype=np.int32),
+                "claim": ["saddles", "times", "last mirror coordinates"],
             },
         )
 
@@ -99,14 +111,18 @@ class AppendixC1(Experiment):
                 Check(f"distance of plateau {p + 1}", value, 0.0, 1e-6),
             ]
         for name, words, exact in (
-            ("saddle", "saddles", np.array(PRINTED_SADDLES)),
-            ("mirror", "mirror coordinates", np.array(HALF_COORDINATES)),
+            ("saddle", "saddles", PRINTED_SADDLES),
+            ("mirror", "mirror coordinates", HALF_COORDINATES),
         ):
-            off = float(np.abs(data[f"predicted_{name}"].values - exact).max())
+            floats = np.array([_floats(row) for row in exact])
+            off = float(np.abs(data[f"predicted_{name}"].values - floats).max())
             found.append(Check(f"Algorithm 1 against the fractions: {words}", off, 0.0, 1e-12))
         waits = data["predicted_wait"].values.min(axis=1)
-        off = float(np.abs(waits - np.array(HALF_WAITS)).max())
+        off = float(np.abs(waits - _floats(HALF_WAITS)).max())
         found.append(Check("Algorithm 1 against the fractions: winning δ", off, 0.0, 1e-12))
+        for claim in data["claim"].values:
+            left = float(data["unproved_fractions"].sel(claim=claim))
+            found.append(Check(f"Fractions that are not proved: {claim}", left, 0.0, 0.0))
         return found
 
     def plot(self, data: xr.Dataset) -> Figure:
@@ -145,3 +161,20 @@ class AppendixC1(Experiment):
         )
         figure.legend(handles=handles, loc="outside lower center", ncols=8, frameon=False)
         return figure
+
+
+def _unproved() -> list[int]:
+    """How many of the fractions are not what Algorithm 1 gives without rounding."""
+    proof = path_of_eq7(0.5)
+    times = np.cumsum([Fraction(0), *map(Fraction, HALF_WAITS)])
+    # The activation times of the proof, and s with them, are larger.
+    last = [TENFOLD**2 * Fraction(one) for one in HALF_COORDINATES[-1]]
+    return [
+        differ(proof.more.get("saddles"), [("0",) * 4, *PRINTED_SADDLES]),
+        differ(proof.more.get("path_times"), [str(one) for one in times]),
+        differ(proof.mirror, [str(one) for one in last]),
+    ]
+
+
+def _floats(fractions: Sequence[str]) -> Float:
+    return np.array([float(Fraction(one)) for one in fractions])

@@ -1,6 +1,7 @@
 """Section 8.2: what a modified ℓ1 norm changes, and what gradient descent leaks."""
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from limitpoint.init import Init
 from limitpoint.networks import Diagonal
 from limitpoint.papers.experiment import Experiment, register
 from limitpoint.papers.measured import Check
+from limitpoint.papers.shared.exact_path import differ, path_of_eq7
 from limitpoint.papers.shared.linear_program import minimum_l1
 from limitpoint.plot.style import COLOURS, new_figure
 from limitpoint.problem import Problem
@@ -22,6 +24,8 @@ from limitpoint.theory import predict
 
 __all__ = ["Section82"]
 
+# The solutions under both norms.
+PRINTED = {"ℓ1": ("0", "0", "10/7", "-10/49"), "modified ℓ1": ("1", "0", "0", "-5/7")}
 # A coefficient belongs to the support above this: float64 shows inactive ones below 1e-15 here,
 # and those of the solutions are above 0.1.
 IN_SUPPORT = 1e-6
@@ -39,7 +43,9 @@ class Section82(Experiment):
         "Printed: the data (7); the weight of |k₁| is 1, then 0.5; gradient descent with learning "
         "rate 0.1; the invariant sets a₁ = b₁ = 0 and a² − b² = 1. Chosen: the networks k = ab, "
         "and k₁ = 2ab with the others ab, whose activation times are the weights, flown from "
-        "1e-60; for the leak, a start with a₁ = b₁ = 0, a₃ = b₃ and a² − b² = 1 in the other two."
+        "1e-60; for the leak, a start with a₁ = b₁ = 0, a₃ = b₃ and a² − b² = 1 in the other two. "
+        "Both solutions are also proved: Algorithm 1 without rounding ends at the printed "
+        "fractions."
     )
     theorems: ClassVar[tuple[str, ...]] = ("zhao2026.corollary4.6",)
 
@@ -76,6 +82,13 @@ class Section82(Experiment):
                 "predicted_limit": (along, np.stack(limits)),
                 "predicted_program": (along, np.stack(programs)),
                 "predicted_gap": (("step", "feature"), expected),
+                "unproved_fractions": (
+                    "norm",
+                    [
+                        differ(path_of_eq7(row).coef, fractions)
+                        for row, fractions in zip(weights, PRINTED.values(), strict=True)
+                    ],
+                ),
             },
             coords={
                 "norm": ["ℓ1", "modified ℓ1"],
@@ -110,9 +123,9 @@ class Section82(Experiment):
 
     def checks(self, data: xr.Dataset) -> list[Check]:
         """Values and supports of both solutions; where gradient descent leaks, and how much."""
-        printed = {"ℓ1": (0.0, 0.0, 10 / 7, -10 / 49), "modified ℓ1": (1.0, 0.0, 0.0, -5 / 7)}
         found = []
-        for norm, values in printed.items():
+        for norm, fractions in PRINTED.items():
+            values = [float(Fraction(fraction)) for fraction in fractions]
             one = data.sel(norm=norm)
             coef = one["coef"].values
             support = np.flatnonzero(np.abs(coef) > IN_SUPPORT) + 1
@@ -127,6 +140,8 @@ class Section82(Experiment):
                 off = float(np.abs(coef - other).max())
                 found.append(Check(f"{norm}: distance of the flow from {name}", off, 0.0, 1e-8))
             found.append(Check(f"{norm}: support, as digits", number, expected, 0.0))
+            left = float(one["unproved_fractions"])
+            found.append(Check(f"{norm}: fractions that are not proved", left, 0.0, 0.0))
         gaps, expected_gaps = data["gap"].values, data["predicted_gap"].values
         moved = np.abs(gaps[-1] - gaps[0])
         found += [

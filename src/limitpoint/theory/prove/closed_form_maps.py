@@ -8,17 +8,23 @@ Notation: `β = Ψ(ξ)`, `ξ = x_iᵀν`, `s` the scale. Two layers (MATH: Paire
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 from flint import arb, fmpq
 
-from limitpoint.networks import Diagonal, Paired, Power, SignedPower
+from limitpoint.networks import Diagonal, Network, Paired, Power, SignedPower
 from limitpoint.problem import Problem
 from limitpoint.theory.prove.numbers import rational, scale_ball
 from limitpoint.theory.prove.outcome import CannotProve, MorePrecision
 
-__all__ = ["Exponential", "Monomials", "closed_form_maps", "coefs_of_direction"]
+__all__ = [
+    "Exponential",
+    "Monomials",
+    "closed_form_maps",
+    "coefs_of_direction",
+    "exponentials",
+    "power_terms",
+]
 
 # Newton steps for the start of one coefficient, and how often each may be halved.
 STEPS_OF_ONE, HALVINGS_OF_ONE = 40, 60
@@ -124,22 +130,20 @@ def closed_form_maps(problem: Problem) -> list[Exponential | Monomials | None]:
     network, layers = problem.network, problem.init.direction
     square = scale_ball(problem.init) ** 2
     rows = list(zip(*([rational(v) for v in layer.tolist()] for layer in layers), strict=True))
-    depth = getattr(network, "depth", 2)
-    if isinstance(network, Diagonal) and depth == 2:
-        return [_exponential((a + b) ** 2 / 4, (a - b) ** 2 / 4, 2, square) for a, b in rows]
-    if isinstance(network, Paired):
-        return [
-            _exponential(
-                ((a + b) ** 2 + (c - d) ** 2) / 4, ((a - b) ** 2 + (c + d) ** 2) / 4, 2, square
-            )
-            for a, b, c, d in rows
-        ]
-    if isinstance(network, Power | SignedPower) and depth == 2:
-        second = [row[1] if len(row) > 1 else fmpq(0) for row in rows]
-        return [_exponential(u[0] ** 2, w**2, 4, square) for u, w in zip(rows, second, strict=True)]
-    if isinstance(network, Power | SignedPower) and depth > 2:
-        return [_monomials(row, depth, scale_ball(problem.init)) for row in rows]
+    if isinstance(network, Power | SignedPower) and network.depth > 2:
+        return [_monomials(row, network.depth, scale_ball(problem.init)) for row in rows]
+    if isinstance(network, Paired | Power | SignedPower | Diagonal) and network.degree == 2:
+        return [_exponential(*exponentials(network, row), square) for row in rows]
     raise CannotProve(f"the mirror map of {network} is not in closed form")
+
+
+def exponentials(network: Network, row: Sequence[fmpq]) -> tuple[fmpq, fmpq, int]:
+    """A, B and κ of one coefficient of two layers, from its entries, at scale 1."""
+    if isinstance(network, Power | SignedPower):
+        u, w = row if len(row) > 1 else (row[0], fmpq(0))
+        return u**2, w**2, 4
+    a, b, c, d = row if isinstance(network, Paired) else (*row, fmpq(0), fmpq(0))
+    return ((a + b) ** 2 + (c - d) ** 2) / 4, ((a - b) ** 2 + (c + d) ** 2) / 4, 2
 
 
 def coefs_of_direction(problem: Problem) -> list[fmpq]:
@@ -169,11 +173,18 @@ def _exponential(grows: fmpq, decays: fmpq, rate: int, square: arb) -> Exponenti
 
 
 def _monomials(values: Sequence[fmpq], degree: int, scale: arb) -> Monomials | None:
-    terms: list[tuple[int, Any]] = []
+    terms = tuple(
+        (sign, 1 / (arb(size) * scale) ** (degree - 2))
+        for sign, size in power_terms(values, degree)
+    )
+    return Monomials(degree, terms) if terms else None
+
+
+def power_terms(values: Sequence[fmpq], degree: int) -> list[tuple[int, fmpq]]:
+    """The sign that each term `±|u|^L` of a coefficient has, and |u|; none where u is zero."""
+    found = []
     for outer, value in zip((1, -1), values, strict=False):
-        if value == 0:
-            continue
         inner = -1 if degree % 2 and value < 0 else 1
-        size = arb(abs(value)) * scale
-        terms.append((outer * inner, 1 / size ** (degree - 2)))
-    return Monomials(degree, tuple(terms)) if terms else None
+        if value != 0:
+            found.append((outer * inner, abs(value)))
+    return found

@@ -5,7 +5,7 @@ a set of independent columns, positive where it must be, and lowers the loss; th
 many such sets, so that in exact arithmetic it ends. float64 guesses the first set.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,8 +37,16 @@ class Fit:
     slopes: list[fmpq]
 
 
-def best_fit(matrix: fmpq_mat, target: Sequence[fmpq], free: Sequence[int]) -> Fit:
+def best_fit(
+    matrix: fmpq_mat,
+    target: Sequence[fmpq],
+    free: Sequence[int],
+    start: Mapping[int, fmpq] | None = None,
+) -> Fit:
     """Minimise `‖Aβ − y‖` with `β_i ≥ 0` but for the free columns.
+
+    What the method begins with may be given: the coefficients of the best fit on some independent
+    columns, positive where they must be. Else float64 guesses the columns.
 
     Examples
     --------
@@ -47,8 +55,11 @@ def best_fit(matrix: fmpq_mat, target: Sequence[fmpq], free: Sequence[int]) -> F
     ([0], [2, 0], [0, -3])
     """
     normal = _Normal(matrix, target, free)
+    if start is not None:
+        return normal.improved(dict(start))
     starts = [normal.start(guess) for guess in _guesses(matrix, target, free)]
-    return normal.improved(max(starts, key=normal.gain))
+    used = max(starts, key=normal.gain)
+    return normal.improved(dict(zip(used, normal.solution(used), strict=True)))
 
 
 def positive_combination(matrix: fmpq_mat) -> tuple[list[fmpq] | None, list[fmpq] | None]:
@@ -87,13 +98,15 @@ class _Normal:
         self.matrix, self.free = matrix, set(free)
         transposed = matrix.transpose()
         self.gram, self.right = transposed * matrix, entries(transposed * column(target))
+        self.known: dict[tuple[int, ...], list[fmpq]] = {(): []}
 
     def solution(self, used: Sequence[int]) -> list[fmpq]:
         """The least squares coefficients of independent columns."""
-        if not used:
-            return []
-        square = fmpq_mat(len(used), len(used), [self.gram[i, k] for i in used for k in used])
-        return entries(square.solve(column([self.right[i] for i in used])))
+        key = tuple(used)
+        if key not in self.known:
+            square = fmpq_mat(len(key), len(key), [self.gram[i, k] for i in key for k in key])
+            self.known[key] = entries(square.solve(column([self.right[i] for i in key])))
+        return self.known[key]
 
     def gain(self, used: Sequence[int]) -> fmpq:
         """By how much `‖y‖²` falls with the best coefficients of these columns."""
@@ -119,9 +132,9 @@ class _Normal:
                 return used
             used = left
 
-    def improved(self, used: list[int]) -> Fit:
+    def improved(self, coef: dict[int, fmpq]) -> Fit:
         """Let columns enter until no slope is positive."""
-        coef = dict(zip(used, self.solution(used), strict=True))
+        used = list(coef)
         while True:
             slopes = self.slopes(used, [coef[i] for i in used])
             # By how much the loss falls with this column alone, whatever its units.

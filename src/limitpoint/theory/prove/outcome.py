@@ -13,7 +13,13 @@ __all__ = ["CannotProve", "Found", "Hint", "MorePrecision"]
 
 
 class CannotProve(Exception):
-    """No precision helps: the message says why."""
+    """No precision helps: the message says why; a kind and a witness where that is proved."""
+
+    def __init__(
+        self, message: str, kind: str = "", witness: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.kind, self.witness = kind, dict(witness or {})
 
 
 class MorePrecision(Exception):
@@ -52,7 +58,8 @@ class Found:
     `sizes` are, for each coefficient, what it is measured against where its sign cannot be decided:
     balls for which an error of `10^-digits` of it cannot be seen in any sample. None if a relative
     radius is wanted of all. Infinite mirror coordinates are the floats ±inf. `theorem` is the one
-    whose hypotheses hold exactly, where that is another one than float64 found.
+    whose hypotheses hold exactly, where that is another one than float64 found. `also` are other
+    numbers of which a relative radius is wanted.
     """
 
     coef: Sequence[Any]
@@ -70,3 +77,4 @@ class Found:
     mirror_shape: tuple[int, ...] | None = None
     dual_shape: tuple[int, ...] | None = None
     theorem: str = ""
+    also: Sequence[Any] = ()

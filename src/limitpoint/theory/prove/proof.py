@@ -316,5 +316,5 @@ class Proof(Labelled, Result):
         for name, balls in self.more.items():
             if balls.midpoint.ndim == 1:
                 shown = [(str(i), balls.text(i)) for i in range(len(balls.midpoint))][:COEFS_SHOWN]
-                parts.append(table(name.capitalize(), ("", "value"), shown))
+                parts.append(table(name.replace("_", " ").capitalize(), ("", "value"), shown))
         return Page(*parts)

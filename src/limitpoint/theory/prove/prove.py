@@ -7,22 +7,27 @@ look, and nothing that is proved rests on it.
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from flint import arb, ctx, fmpq
 
+from limitpoint.foundation.arrays import Float
 from limitpoint.networks import Network
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
+from limitpoint.theory.prove.activation import given_times
 from limitpoint.theory.prove.coupled import prove_coupled, prove_vanishing_coupled
 from limitpoint.theory.prove.lazy import prove_lazy
 from limitpoint.theory.prove.loss_vanishes import prove_vanishing_dense
+from limitpoint.theory.prove.numbers import as_rationals, rational, rational_matrix
 from limitpoint.theory.prove.outcome import CannotProve, Found, Hint, MorePrecision
 from limitpoint.theory.prove.proof import Balls, Proof
 from limitpoint.theory.prove.separable import prove_separable
 from limitpoint.theory.prove.two_layer_spectrum import prove_two_layer
+from limitpoint.theory.prove.vanishing import prove_saddles, prove_vanishing
 
-__all__ = ["METHODS", "proof_of"]
+__all__ = ["METHODS", "proof_by_method", "proof_of", "proof_of_path", "refused"]
 
 # Bits beyond the digits asked for at the first try, and the most that is tried: what 10^-1000 to
 # the power of a network of a few layers needs.
@@ -32,6 +37,10 @@ LOG_2 = math.log(2.0)
 # Doublings after the accuracy is reached by all coefficients but some whose sign is not decided: a
 # coefficient that is exactly zero never decides it.
 PATIENCE = 2
+
+# Of the saddle path of given activation times.
+VANISHING = "zhao2026.corollary4.6"
+GIVEN_TIMES = "the activation times are those of the network"
 
 Method = Callable[[Problem, Hint | None], Found]
 
@@ -52,21 +61,83 @@ METHODS: Mapping[str, Method] = {
     "yun2021.theorem7": prove_vanishing_dense,
     "varre2023.theorem3.1": prove_two_layer,
     "varre2023.theorem3.1_at_zero": prove_two_layer,
+    VANISHING: prove_vanishing,
+    "limitpoint.sign_constrained_at_zero": prove_vanishing,
 }
 
 
 def proof_of(problem: Problem, theorem: str, digits: int, hint: Hint | None) -> Proof:
     """Prove the limit that a theorem gives to so many digits, or say why not."""
+    about = described(problem)
+    if theorem not in METHODS:
+        return refused(problem, f"limits by {theorem} are not proved so far", digits, 0.0)
+    shape = problem.network.coef(problem.init.direction).shape
+    method = METHODS[theorem]
+    lost = problem.network.degree - 2 if method is prove_separable else 0
+    bits = _first_bits(problem, digits, lost)
+    return proof_by_method(
+        lambda: method(problem, hint), about, theorem, digits, bits=bits, shape=shape
+    )
+
+
+def proof_of_path(
+    X: Float, y: Float, t_plus: Float, t_minus: Float, digits: int, *, bounded: bool = False
+) -> Proof:
+    """Prove the saddle path of these floats; infinite activation times are of sides that are none.
+
+    `bounded` says that coefficients have bounds other than zero, which is not proved so far.
+    """
+    about = {
+        "task": "saddle path",
+        "X": X.tolist(),
+        "y": y.tolist(),
+        "t_plus": t_plus.tolist(),
+        "t_minus": t_minus.tolist(),
+    }
+
+    def method() -> Found:
+        if bounded:
+            raise CannotProve("paths of coefficients with bounds other than zero are not proved")
+        times = given_times(*([_finite(one) for one in t.tolist()] for t in (t_plus, t_minus)))
+        found = prove_saddles(rational_matrix(X), as_rationals(y.tolist()), times)
+        return replace(found, assumed=(GIVEN_TIMES, *found.assumed))
+
+    bits = int(BITS_PER_DIGIT * digits) + SPARE_BITS
+    return proof_by_method(method, about, VANISHING, digits, bits=bits, shape=t_plus.shape)
+
+
+def _finite(time: float) -> fmpq | None:
+    return None if math.isinf(time) else rational(time)
+
+
+def proof_by_method(
+    method: Callable[[], Found],
+    about: Mapping[str, Any],
+    theorem: str,
+    digits: int,
+    *,
+    bits: int,
+    shape: tuple[int, ...],
+) -> Proof:
+    """What a method proves of a problem (plain values), or why it does not.
+
+    Parameters
+    ----------
+    bits
+        The precision to begin with.
+    shape
+        Of the coefficients.
+    """
     began = time.perf_counter()
     try:
-        if theorem not in METHODS:
-            raise CannotProve(f"limits by {theorem} are not proved so far")
-        found, bits = _at_some_precision(METHODS[theorem], problem, digits, hint)
+        found, bits = _at_some_precision(method, digits, bits)
     except CannotProve as error:
-        return refused(problem, str(error), digits, time.perf_counter() - began)
-    shape = found.shape or problem.network.coef(problem.init.direction).shape
-    numbers = [*found.coef, *(one for array in found.more.values() for one in array.ravel())]
-    rational = all(isinstance(one, fmpq) for one in numbers)
+        return _nothing(about, error, digits, time.perf_counter() - began)
+    shape = found.shape or shape
+    every = [*found.coef, *(found.mirror or ()), *(found.dual or ())]
+    every += [one for array in found.more.values() for one in array.ravel()]
+    # What is infinite is a float.
+    rational = all(isinstance(one, fmpq | float) for one in every)
 
     def balls(numbers: Sequence[Any] | None, of_shape: tuple[int, ...] | None) -> Balls | None:
         if numbers is None:
@@ -94,20 +165,17 @@ def proof_of(problem: Problem, theorem: str, digits: int, hint: Hint | None) -> 
             digits=digits,
             bits=0 if rational else bits,
             seconds=time.perf_counter() - began,
-            problem=described(problem),
+            problem=about,
         )
 
 
-def _at_some_precision(
-    method: Method, problem: Problem, digits: int, hint: Hint | None
-) -> tuple[Found, int]:
+def _at_some_precision(method: Callable[[], Found], digits: int, bits: int) -> tuple[Found, int]:
     """Double the precision until the radii are what was asked for."""
-    lost = problem.network.degree - 2 if method is prove_separable else 0
-    bits, why, reached, waited = _first_bits(problem, digits, lost), "", None, 0
+    why, reached, waited = "", None, 0
     while bits <= MOST_BITS:
         with ctx.workprec(bits):
             try:
-                found = method(problem, hint)
+                found = method()
                 open_, undecided = _short_of(found, digits)
             except MorePrecision as error:
                 why, open_, undecided = str(error), True, False
@@ -138,7 +206,8 @@ def _short_of(found: Found, digits: int) -> tuple[bool, bool]:
     """Whether a radius is larger than asked for; and whether that is so of undecided signs only."""
     allowed, undecided = arb(10) ** -digits, False
     sizes: Sequence[Any] = found.sizes or [None] * len(found.coef)
-    for one, size in zip(found.coef, sizes, strict=True):
+    pairs = [*zip(found.coef, sizes, strict=True), *((one, None) for one in found.also)]
+    for one, size in pairs:
         if isinstance(one, fmpq) or one.rad() <= allowed * one.abs_lower():
             continue
         if size is None or not one.contains(0) or not one.rad() <= allowed * arb(size.abs_lower()):
@@ -149,6 +218,10 @@ def _short_of(found: Found, digits: int) -> tuple[bool, bool]:
 
 def refused(problem: Problem, reason: str, digits: int, seconds: float) -> Proof:
     """No proof, and why."""
+    return _nothing(described(problem), CannotProve(reason), digits, seconds)
+
+
+def _nothing(about: Mapping[str, Any], why: CannotProve, digits: int, seconds: float) -> Proof:
     return Proof(
         ok=False,
         statement="Nothing is proved.",
@@ -160,13 +233,13 @@ def refused(problem: Problem, reason: str, digits: int, seconds: float) -> Proof
         dual=None,
         more={},
         method="",
-        kind="",
-        witness={},
-        reason=reason,
+        kind=why.kind,
+        witness=why.witness,
+        reason=str(why),
         digits=digits,
         bits=0,
         seconds=seconds,
-        problem=described(problem),
+        problem=about,
     )
 
 

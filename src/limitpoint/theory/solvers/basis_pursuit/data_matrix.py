@@ -81,6 +81,13 @@ class Design(Value):
             block[:, position] = self.column(j)
         return block
 
+    def dense(self) -> Float | None:
+        """X as an array; None where it is matrix-free."""
+        if isinstance(self.data, LinearOperator):
+            return None
+        whole = self.data if isinstance(self.data, np.ndarray) else self.data.toarray()
+        return np.ascontiguousarray(whole)
+
     def cross(self, indices: Sequence[int], v: Float) -> Float:
         """Return ``Xᵀv`` at ``indices`` only."""
         if not len(indices):

@@ -102,6 +102,11 @@ class SaddlePath(Labelled, Result):
         for array in (self.path_times, self.losses, self.degenerate, self.duals):
             read_only(array)
 
+    @property
+    def data(self) -> tuple[Design, Float, WeightedL1]:
+        """What it is the path of: X, y, and the activation times with the bounds."""
+        return self._problem
+
     @cached_property
     def coefs(self) -> Float:
         """The coefficients of every saddle, dense (p+1, n), starting with zeros."""
