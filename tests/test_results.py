@@ -478,7 +478,8 @@ def test_a_saddle_path_of_sparse_data_survives_pickling():
 def test_a_status_is_a_sentence(status):
     assert str(status).endswith(".")
     assert status.ok == (
-        status.name in {"CONVERGED", "LEAST_SQUARES", "SEPARATED", "DIRECTION_CONVERGED"}
+        status.name.removeprefix("PROVED_")
+        in {"CONVERGED", "LEAST_SQUARES", "SEPARATED", "DIRECTION_CONVERGED", "PROVED"}
     )
 
 

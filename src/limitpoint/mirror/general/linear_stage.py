@@ -197,10 +197,9 @@ class LinearStage:
 
     def _change(self, columns: NDArray[np.intp], xi: Float) -> Float:
         """`k(ξ) − k(0)` at scale 1: terms of one sign."""
-        with np.errstate(over="ignore"):
-            growth = np.expm1(2 * xi[..., None] * self.eigenvalues)
         squares = self.components[columns] ** 2
-        with np.errstate(invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
+            growth = np.expm1(2 * xi[..., None] * self.eigenvalues)
             return np.asarray((0.5 * self.eigenvalues * squares * growth).sum(axis=-1))
 
 
