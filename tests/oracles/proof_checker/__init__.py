@@ -12,6 +12,7 @@ from tests.oracles.proof_checker.arithmetic import Rejected, claimed, flat
 from tests.oracles.proof_checker.face_root import face_root
 from tests.oracles.proof_checker.least_norm import least_norm
 from tests.oracles.proof_checker.mirror_root import mirror_root
+from tests.oracles.proof_checker.one_sample import one_sample, one_sample_at_zero
 
 __all__ = ["KINDS", "Rejected", "check"]
 
@@ -19,6 +20,8 @@ KINDS = {
     "mirror root": mirror_root,
     "mirror root on a face": face_root,
     "weighted least norm": least_norm,
+    "one sample": one_sample,
+    "one sample at scale zero": one_sample_at_zero,
 }
 
 

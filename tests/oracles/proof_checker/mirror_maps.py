@@ -9,8 +9,10 @@ __all__ = ["maps_of", "network_of"]
 
 
 def network_of(problem):
-    name, depth = re.fullmatch(r"(\w+)\((?:depth=(\d+))?\)", problem["network"]).groups()
-    return name, int(depth or 2)
+    found = re.fullmatch(r"(\w+)\((?:depth=(\d+))?\)", problem["network"])
+    if found is None:
+        raise Rejected("not a separable network")
+    return found[1], int(found[2] or 2)
 
 
 def maps_of(problem):

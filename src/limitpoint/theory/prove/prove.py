@@ -15,6 +15,7 @@ from limitpoint.networks import Network
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
 from limitpoint.theory.prove.lazy import prove_lazy
+from limitpoint.theory.prove.one_sample import prove_one_sample
 from limitpoint.theory.prove.outcome import CannotProve, Found, Hint, MorePrecision
 from limitpoint.theory.prove.proof import Balls, Proof
 from limitpoint.theory.prove.separable import prove_separable
@@ -40,6 +41,8 @@ METHODS: Mapping[str, Method] = {
     "limitpoint.sign_constrained": prove_separable,
     "limitpoint.boundary": prove_separable,
     "limitpoint.lazy": prove_lazy,
+    "limitpoint.one_sample": prove_one_sample,
+    "yun2021.theorem6": prove_one_sample,
 }
 
 
