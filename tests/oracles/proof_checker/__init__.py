@@ -13,6 +13,7 @@ from tests.oracles.proof_checker.face_root import face_root
 from tests.oracles.proof_checker.least_norm import least_norm
 from tests.oracles.proof_checker.mirror_root import mirror_root
 from tests.oracles.proof_checker.one_sample import one_sample, one_sample_at_zero
+from tests.oracles.proof_checker.products import least_products, products, products_on_face
 
 __all__ = ["KINDS", "Rejected", "check"]
 
@@ -20,6 +21,9 @@ KINDS = {
     "mirror root": mirror_root,
     "mirror root on a face": face_root,
     "weighted least norm": least_norm,
+    "products": products,
+    "products on a face": products_on_face,
+    "products of least norm": least_products,
     "one sample": one_sample,
     "one sample at scale zero": one_sample_at_zero,
 }

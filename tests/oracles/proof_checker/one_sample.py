@@ -14,7 +14,7 @@ from mpmath import iv, mp
 from tests.oracles.proof_checker.arithmetic import Rejected, claimed, contain, dot, exact, interval
 from tests.oracles.proof_checker.bilinear import forms_of
 
-__all__ = ["one_sample", "one_sample_at_zero"]
+__all__ = ["combination", "one_sample", "one_sample_at_zero"]
 
 
 def one_sample(problem, exported):
@@ -148,9 +148,9 @@ def _minimal_polynomial(A, first, second):
     steps = []
     while True:
         vector = [one for part in (first, second) for column in part for one in column]
-        combination = _combination(steps, vector)
-        if combination is not None:
-            return [-one for one in combination] + [Fraction(1)]
+        relation = combination(steps, vector)
+        if relation is not None:
+            return [-one for one in relation] + [Fraction(1)]
         steps.append(vector)
         ahead = [[Fraction(0)] * len(column) for column in first]
         back = [[Fraction(0)] * len(column) for column in second]
@@ -161,7 +161,7 @@ def _minimal_polynomial(A, first, second):
         first, second = ahead, back
 
 
-def _combination(steps, vector):
+def combination(steps, vector):
     """Numbers with `Σ c_k steps_k = vector`, or None; the steps are independent."""
     rows = [list(one) for one in zip(*steps, vector, strict=True)]
     for k in range(len(steps)):

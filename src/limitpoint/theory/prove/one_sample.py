@@ -7,6 +7,7 @@ Where that is not zero at the start, it never is: training moves ν towards the 
 which is the only one.
 """
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -126,8 +127,8 @@ class _Flow:
         self.square = arb_mat(A.transpose() * A)
         self.pushed = self.transposed * self.long
         # About ‖A‖, a power of two: the two blocks of the exponential are then alike.
-        largest = max(entries(self.square), key=lambda one: float(abs(one).log() if one else -1e99))
-        self.unit = arb(2) ** int(np.round(float(largest.log()) / np.log(4)))
+        largest = max((self.square[a, a] for a in range(A.ncols())), key=arb.mid)
+        self.unit = arb(2) ** round(float(largest.log()) / math.log(4))
 
     def at(self, nu: arb) -> tuple[arb_mat, arb_mat]:
         """V₁ and V₂."""

@@ -14,6 +14,7 @@ from flint import arb, ctx, fmpq
 from limitpoint.networks import Network
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
+from limitpoint.theory.prove.diagonalisable import prove_diagonalisable
 from limitpoint.theory.prove.lazy import prove_lazy
 from limitpoint.theory.prove.one_sample import prove_one_sample
 from limitpoint.theory.prove.outcome import CannotProve, Found, Hint, MorePrecision
@@ -42,6 +43,10 @@ METHODS: Mapping[str, Method] = {
     "limitpoint.boundary": prove_separable,
     "limitpoint.lazy": prove_lazy,
     "limitpoint.one_sample": prove_one_sample,
+    "limitpoint.diagonalisable": prove_diagonalisable,
+    "yun2021.theorem5": prove_diagonalisable,
+    "yun2021.corollary6": prove_diagonalisable,
+    "yun2021.corollary7": prove_diagonalisable,
     "yun2021.theorem6": prove_one_sample,
 }
 
