@@ -36,7 +36,7 @@ def contains(balls, numbers):
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_contains_the_oracle(name):
-    for number in range(8):
+    for number in range(5 if name.endswith("3") else 8):
         case = draw(name, 3, number)
         proof = lp.prove(case.problem, digits=25)
         assert proof.ok, (number, proof.reason)
