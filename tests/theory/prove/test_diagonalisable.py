@@ -12,6 +12,8 @@ from tests.campaign.families import draw
 from tests.oracles.proof_checker import Rejected, check
 
 import limitpoint as lp
+from limitpoint.theory.prove.outcome import Hint
+from limitpoint.theory.prove.prove import proof_of
 
 FAMILIES = (
     "OrthTensor 2",
@@ -195,6 +197,16 @@ def test_blocks_of_a_matrix_stay_apart():
     signs = proof.coef.signs.reshape(4, 4)
     assert (signs[:3, 3] == 0).all()
     assert (signs[3, :3] == 0).all()
+
+
+@pytest.mark.parametrize("name", ["convolution", "tensor, three layers", "matrices"])
+def test_a_wrong_hint_changes_nothing(name):
+    problem, right = CHECKED[name](), lp.prove(CHECKED[name](), digits=20)
+    size = right.coef.values.size
+    hint = Hint(-np.sign(right.coef.values.ravel()), np.full(size, 20.0), np.full(2, 1e5))
+    proof = proof_of(problem, right.theorem, 20, hint)
+    assert proof.ok, proof.reason
+    assert np.allclose(proof.coef.values, right.coef.values, rtol=1e-15)
 
 
 def test_scale_zero_is_refused_with_the_reason():

@@ -149,7 +149,7 @@ def _even(problem: Problem, network: Convolutional) -> DiagonalWithin:
     off = max(_odd(one) for one in samples + filters)
     places = [_frequency(k, size) for k in range(size // 2 + 1)]
     rows, layers = ([_transform(one, waves) for one in some] for some in (samples, filters))
-    assumed = f"data and filters are even, which they are to within {_short(off)} of their norms"
+    assumed = f"data and filters are even, which holds to within {_short(off)}, relative"
     return DiagonalWithin(
         data=_data(rows, places),
         places=places,

@@ -48,7 +48,7 @@ def prove_diagonalisable(problem: Problem, hint: Hint | None) -> Found:
         coef=within.outer(inner.coef),
         sizes=_sizes(within, inner.coef),
         mirror=None,
-        statement=f"of {within.words}, {inner.statement}",
+        statement=f"for {within.words}: {inner.statement}",
         assumed=within.assumed,
         witness={**within.witness, **inner.witness},
     )
@@ -84,8 +84,8 @@ def _rooted(problem: Problem, within: DiagonalWithin, hint: Hint | None) -> Foun
                 "rational data only"
             ) from None
         raise
-    words = found.statement.replace("coefficients", "products").replace(
-        "each of its products lies", "each of the coefficients that it gives lies"
+    words = found.statement.replace("coefficient", "product").replace(
+        "each of its products lies", "each coefficient that it gives lies"
     )
     kind = "products on a face" if "forced" in found.witness else "products"
     return replace(found, statement=words, kind=kind, theorem="")
