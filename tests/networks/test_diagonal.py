@@ -117,6 +117,15 @@ def test_layers_at_mirror_coordinates_reproduce_the_coefficients_of_the_mirror_m
     np.testing.assert_allclose(NETWORK.coef(layers), mirror.coefs(xi), rtol=1e-12, atol=1e-15)
 
 
+def test_a_layer_that_starts_at_zero_is_accurate_near_the_start():
+    """`v₂ = s sinh ξ`: the difference of two exponentials would keep no digit of it."""
+    xi = np.array([1e-12, -1e-7, 0.5, 3.0, -40.0])
+    init = lp.Init([np.ones(5), np.zeros(5)], 0.5)
+    first, second = NETWORK.layers_at(init, xi)
+    np.testing.assert_allclose(second, 0.5 * np.sinh(xi), rtol=8e-15)
+    np.testing.assert_allclose(first, 0.5 * np.cosh(xi), rtol=8e-15)
+
+
 def test_a_scale_whose_coefficients_overflow_is_refused():
     init = lp.Init([A, B], 1e200)
     for call in (NETWORK.mirror_map, NETWORK.log_chart):

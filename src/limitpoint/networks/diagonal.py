@@ -88,7 +88,7 @@ class Diagonal(LayeredNetwork):
         At greater depth the smallest layer follows from its curve parameter, the others from it.
         """
         if self.depth == 2:
-            return SumsAndDifferences.of(init).layers(np.concatenate([xi, -xi], axis=-1))
+            return _two_layers_at(init, xi)
         mirror = DeepMap.from_layers(init.direction, init.log_scale)
         coordinates = DeepDiagonalChart.of(init)
         curve_params = mirror.curve_params(xi / mirror.mirror_unit)
@@ -105,3 +105,15 @@ class Diagonal(LayeredNetwork):
             return SumsAndDifferences.of(init)
         init.check_mirror(self.degree)
         return DeepDiagonalChart.of(init)
+
+
+def _two_layers_at(init: Init, xi: Float) -> tuple[Float, Float]:
+    """Near the start from how much they move, which is all of a layer that starts at zero."""
+    found = SumsAndDifferences.of(init).layers(np.concatenate([xi, -xi], axis=-1))
+    first, second = (init.scale * layer for layer in init.direction)
+    near = np.clip(xi, -1.0, 1.0)
+    grown = (first + second) * np.expm1(near) / 2
+    shrunk = (first - second) * np.expm1(-near) / 2
+    moved = (first + (grown + shrunk), second + (grown - shrunk))
+    a, b = (np.where(near == xi, new, old) for new, old in zip(moved, found, strict=True))
+    return a, b

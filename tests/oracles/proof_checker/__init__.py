@@ -12,6 +12,8 @@ from tests.oracles.proof_checker.arithmetic import Rejected, claimed, flat
 from tests.oracles.proof_checker.face_root import face_root
 from tests.oracles.proof_checker.least_norm import least_norm
 from tests.oracles.proof_checker.mirror_root import mirror_root
+from tests.oracles.proof_checker.one_sample import one_sample, one_sample_at_zero
+from tests.oracles.proof_checker.products import least_products, products, products_on_face
 from tests.oracles.proof_checker.radial_root import least_of_all, radial_root, saddle
 from tests.oracles.proof_checker.two_layer_spectrum import two_layer_spectrum
 from tests.oracles.proof_checker.vanishing import least_weighted_l1, saddle_path, two_minimisers
@@ -28,6 +30,11 @@ KINDS = {
     "two-layer spectrum": two_layer_spectrum,
     "saddle path": saddle_path,
     "least weighted l1": least_weighted_l1,
+    "products": products,
+    "products on a face": products_on_face,
+    "products of least norm": least_products,
+    "one sample": one_sample,
+    "one sample at scale zero": one_sample_at_zero,
 }
 # What proves that there is no proof.
 REFUSALS = {"two minimisers": two_minimisers}

@@ -5,18 +5,25 @@ All that is used of the proof is which coefficients are forced, one vector, and 
 
 from fractions import Fraction
 
-from mpmath import iv, mp
-from tests.oracles.proof_checker.arithmetic import Rejected, claimed, contain, dot, interval
-from tests.oracles.proof_checker.data import best_fits, data_of
+from mpmath import iv
+from tests.oracles.proof_checker.arithmetic import Rejected, contain, dot, interval
+from tests.oracles.proof_checker.data import best_fits
 from tests.oracles.proof_checker.mirror_maps import maps_of, network_of
-from tests.oracles.proof_checker.mirror_root import _interval_solve, _krawczyk
+from tests.oracles.proof_checker.mirror_root import enclosed
 
-__all__ = ["face_root"]
+__all__ = ["face_root", "on_face"]
 
 
 def face_root(problem, exported):
-    maps, sides, witness = maps_of(problem), sides_of(problem), exported["witness"]
-    columns = list(zip(*([Fraction(one) for one in row] for row in problem["X"]), strict=True))
+    maps, sides = maps_of(problem), sides_of(problem)
+    rows = [[Fraction(one) for one in row] for row in problem["X"]]
+    found = on_face(maps, sides, rows, [Fraction(one) for one in problem["y"]], exported)
+    _compare(exported, found, exported["witness"]["forced"], sides)
+
+
+def on_face(maps, sides, rows, y, exported):
+    """Coefficients and mirror coordinates of all that are not forced."""
+    witness, columns = exported["witness"], list(zip(*rows, strict=True))
     forced = witness["forced"]
     if not forced or len(set(forced)) != len(forced):
         raise Rejected("no coefficients that are forced")
@@ -26,17 +33,20 @@ def face_root(problem, exported):
     alive = [
         i for i, one in enumerate(maps) if one is not None and any(columns[i]) and i not in forced
     ]
-    data = data_of(problem, alive)
-    fits = _fits(data, witness, alive)
-    _check_face(columns, sides, data[1], fits[0], witness, alive)
+    fits = _fits(([[row[i] for i in alive] for row in rows], y), witness, alive)
+    _check_face(columns, sides, y, fits[0], witness, alive)
     _check_interior(columns, sides, fits[0], witness, alive)
-    found = _enclosed(maps, alive, fits, exported) if alive else {}
+    found = {}
+    if alive:
+        A = [[interval(one) for one in row] for row in fits[1][0]]
+        pairs = enclosed([maps[i] for i in alive], A, fits[1], exported)
+        found = dict(zip(alive, pairs, strict=True))
     still = {
         i: (iv.mpf(0) if one is None else one(iv.mpf(0))[0], iv.mpf(0))
         for i, one in enumerate(maps)
         if i not in forced and i not in found
     }
-    _compare(exported, {**found, **still}, forced, sides)
+    return {**found, **still}
 
 
 def sides_of(problem):
@@ -90,20 +100,6 @@ def _check_interior(columns, sides, targets, witness, alive):
         raise Rejected("the point inside does not fit")
     if any(sides[i] and not sides[i] * point[i] > 0 for i in alive):
         raise Rejected("the point is not inside")
-
-
-def _enclosed(maps, alive, fits, exported):
-    """Krawczyk's test on `XΨ(Xᵀν) = Xβ`, around the claimed dual, for those alive."""
-    rows, kept, T, square = fits[1]
-    said = [m for m, _ in claimed(exported["dual"])]
-    centre = [sum(t[a] * nu for t, nu in zip(T, said, strict=True)) for a in range(len(kept))]
-    A = [[interval(one) for one in row] for row in rows]
-    start = [mp.mpf(one.numerator) / one.denominator for one in centre]
-    root = _krawczyk([maps[i] for i in alive], A, [interval(one) for one in kept], start)
-    inverse = _interval_solve(square, root)
-    contain(exported["dual"], [dot([interval(one) for one in t], inverse) for t in T])
-    xi = [dot([row[k] for row in A], root) for k in range(len(alive))]
-    return {i: (maps[i](x)[0], x) for i, x in zip(alive, xi, strict=True)}
 
 
 def _compare(exported, found, forced, sides):

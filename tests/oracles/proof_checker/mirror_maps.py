@@ -1,19 +1,19 @@
 """Coefficients as functions of their mirror coordinates, in interval arithmetic."""
 
 import re
+from fractions import Fraction
 
-from mpmath import iv
+from mpmath import iv, mp
 from tests.oracles.proof_checker.arithmetic import Rejected, interval
 
-__all__ = ["maps_of", "network_of"]
+__all__ = ["diagonal_map", "maps_of", "network_of"]
 
 
 def network_of(problem):
     found = re.fullmatch(r"(\w+)\((?:depth=(\d+))?\)", problem["network"])
-    if found is None:
-        raise Rejected("a network that is not separable")
-    name, depth = found.groups()
-    return name, int(depth or 2)
+    if found is None or found[1] not in ("Diagonal", "Paired", "Power", "SignedPower"):
+        raise Rejected("not a separable network")
+    return found[1], int(found[2] or 2)
 
 
 def maps_of(problem):
@@ -21,16 +21,15 @@ def maps_of(problem):
     name, depth = network_of(problem)
     log_scale = problem.get("log_scale")
     s = iv.exp(interval(log_scale)) if log_scale is not None else interval(problem["scale"])
-    rows = [[interval(one) for one in row] for row in zip(*problem["direction"], strict=True)]
     made = []
-    for row in rows:
-        if name == "Diagonal" and depth == 2:
-            a, b = row
-            made.append(_exponential((a + b) ** 2 * s**2 / 4, (a - b) ** 2 * s**2 / 4, 2))
-        elif name == "Paired":
+    for exact_row in zip(*problem["direction"], strict=True):
+        row = [interval(one) for one in exact_row]
+        if name == "Paired":
             a, b, c, d = row
             grows, decays = (a + b) ** 2 + (c - d) ** 2, (a - b) ** 2 + (c + d) ** 2
             made.append(_exponential(grows * s**2 / 4, decays * s**2 / 4, 2))
+        elif name == "Diagonal":
+            made.append(diagonal_map([Fraction(one) for one in exact_row], s))
         elif depth == 2:
             last = row[1] if len(row) > 1 else iv.mpf(0)
             made.append(_exponential((row[0] * s) ** 2, (last * s) ** 2, 4))
@@ -73,3 +72,101 @@ def _powers(starts, depth):
         return value, slope
 
     return at
+
+
+def diagonal_map(layers, s):
+    """Of layers in units of s, fractions or intervals; None if it never moves."""
+    if len(layers) == 2:
+        a, b = (one * s if isinstance(one, iv.mpf) else interval(one) * s for one in layers)
+        return None if not any(layers) else _exponential((a + b) ** 2 / 4, (a - b) ** 2 / 4, 2)
+    if len(layers) != 3:
+        raise Rejected("no depth that is known here")
+    smallest, *others = sorted(layers, key=lambda one: abs(mp.mpf(_wide(one).mid)))
+    if smallest == 0 and any(one == 0 for one in others):
+        return None
+    return _three(smallest, others, s)
+
+
+def _wide(one):
+    return one if isinstance(one, iv.mpf) else interval(one)
+
+
+def _three(smallest, others, s):
+    """`β = s³ w √((w²+a)(w²+b))`, `sξ = H(w) − H(w(0))`, `H' = 1/√((w²+a)(w²+b))`.
+
+    `H(w) = w R_F(ab, b(a+w²), a(b+w²))`, by `x = t^{−1/2}` in the integral.
+    """
+    if not all(isinstance(one, Fraction) for one in (smallest, *others)):
+        smallest, *others = (_wide(one) for one in (smallest, *others))
+    a, b = (_wide(one * one - smallest * smallest) for one in others)
+    if not (a.a > 0 and b.a > 0):
+        raise Rejected("two smallest layers that tie are not known here")
+    turns = [one < 0 for one in others]
+    if None in turns:
+        raise Rejected("the sign of a layer is not decided")
+    start = _wide(smallest) * (-1 if sum(turns) % 2 else 1)
+
+    def height(w):
+        return w * _carlson(a * b, b * (a + w * w), a * (b + w * w))
+
+    def steep(w):
+        return iv.sqrt((w * w + a) * (w * w + b))
+
+    zero = height(start)
+
+    def at(xi):
+        goal = s * xi + zero
+        w = _inverse(height, steep, goal, start)
+        square = w * w
+        slope = (square + a) * (square + b) + square * (2 * square + a + b)
+        return s**3 * w * steep(w), s**4 * slope
+
+    return at
+
+
+def _carlson(x, y, z):
+    """R_F by duplication and its series (DLMF 19.36.1), whose remainder is below `ε⁶`, ε < 1/2."""
+    while True:
+        mean = (x + y + z) / 3
+        X, Y, Z = (1 - one / mean for one in (x, y, z))
+        off = max(abs(mp.mpf(end)) for one in (X, Y, Z) for end in (one.a, one.b))
+        if not min(mp.mpf(one.a) for one in (x, y, z)) > 0:
+            raise Rejected("an argument of an integral is not positive")
+        wide = max(mp.mpf(one.delta) for one in (X, Y, Z))
+        if off < 0.5 and off**6 <= max(mp.mpf(2) ** -mp.prec, wide):
+            pairs, triple = X * Y + Y * Z + Z * X, X * Y * Z
+            series = 1 - pairs / 10 + triple / 14 + pairs**2 / 24 - 3 * pairs * triple / 44
+            return (series + iv.mpf([-(off**6), off**6])) / iv.sqrt(mean)
+        p, q, r = (iv.sqrt(one) for one in (x, y, z))
+        shift = p * q + q * r + r * p
+        x, y, z = ((one + shift) / 4 for one in (x, y, z))
+
+
+def _inverse(height, steep, goal, start):
+    """All w with `H(w)` in an interval: H rises, so that two signs are a proof."""
+    w, before = mp.mpf(start.mid), None
+    for _ in range(300):
+        step = mp.mpf(((goal - height(iv.mpf(w))) * steep(iv.mpf(w))).mid)
+        # Far out H levels off before its pole: no step more than doubles what is there.
+        most = 1 + abs(w) if abs(w) < 1 else abs(w)
+        step = max(-most, min(most, step))
+        w += step
+        if abs(step) <= abs(w) * mp.mpf(2) ** (-mp.prec * 3 // 4):
+            break
+        if (
+            before is not None
+            and abs(step) < abs(w) * mp.mpf(2) ** (-mp.prec // 3)
+            and (abs(step) >= before)
+        ):
+            break
+        before = abs(step)
+    else:
+        raise Rejected("beyond a pole")
+    middle = iv.mpf(w)
+    off = (goal - height(middle)) * steep(middle)
+    reach = 4 * max(abs(mp.mpf(off.a)), abs(mp.mpf(off.b))) + abs(w) * mp.mpf(2) ** (8 - mp.prec)
+    box = iv.mpf([w - reach, w + reach])
+    if not (height(iv.mpf(box.a)).b < goal.a and goal.b < height(iv.mpf(box.b)).a):
+        raise Rejected("beyond a pole")
+    found = middle + (goal - height(middle)) * steep(box)
+    return iv.mpf([max(found.a, box.a), min(found.b, box.b)])

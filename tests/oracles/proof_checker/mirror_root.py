@@ -7,7 +7,7 @@ from tests.oracles.proof_checker.arithmetic import Rejected, claimed, contain, d
 from tests.oracles.proof_checker.data import best_fits, data_of
 from tests.oracles.proof_checker.mirror_maps import maps_of
 
-__all__ = ["mirror_root"]
+__all__ = ["enclosed", "mirror_root"]
 
 
 def mirror_root(problem, exported):
@@ -15,23 +15,31 @@ def mirror_root(problem, exported):
     maps = maps_of(problem)
     moving = [i for i, one in enumerate(maps) if one is not None]
     X, y = data_of(problem, moving)
-    kept = exported["witness"].get("rows", list(range(len(y))))
-    rows, targets, T, square = best_fits(X, y, kept)
-    said = [m for m, _ in claimed(exported["dual"])]
-    # ν = T(TᵀT)⁻¹ν_R, so ν_R = Tᵀν.
-    centre = [sum(t[a] * nu for t, nu in zip(T, said, strict=True)) for a in range(len(kept))]
-    moved = [maps[i] for i in moving]
-    A = [[interval(one) for one in row] for row in rows]
-    c = [interval(one) for one in targets]
-    root = _krawczyk(moved, A, c, [mp.mpf(one.numerator) / one.denominator for one in centre])
-    xi = [dot([row[k] for row in A], root) for k in range(len(moving))]
+    fits = best_fits(X, y, exported["witness"].get("rows", list(range(len(y)))))
     coef, mirror = [iv.mpf(0)] * len(maps), [iv.mpf(0)] * len(maps)
-    for i, one, x in zip(moving, moved, xi, strict=True):
-        coef[i], mirror[i] = one(x)[0], x
+    rows = [[interval(one) for one in row] for row in fits[0]]
+    moved = [maps[i] for i in moving]
+    for i, (value, xi) in zip(moving, enclosed(moved, rows, fits, exported), strict=True):
+        coef[i], mirror[i] = value, xi
     contain(exported["coef"], coef)
     contain(exported["mirror"], mirror)
+
+
+def enclosed(maps, A, fits, exported):
+    """Coefficients and their mirror coordinates, from the rows kept (intervals) and their fits.
+
+    The claimed dual must contain the root that is found around it.
+    """
+    _, targets, T, square = fits
+    said = [m for m, _ in claimed(exported["dual"])]
+    # ν = T(TᵀT)⁻¹ν_R, so ν_R = Tᵀν.
+    centre = [sum(t[a] * nu for t, nu in zip(T, said, strict=True)) for a in range(len(targets))]
+    c = [interval(one) for one in targets]
+    root = _krawczyk(maps, A, c, [mp.mpf(one.numerator) / one.denominator for one in centre])
+    xi = [dot([row[k] for row in A], root) for k in range(len(maps))]
     inverse = _interval_solve(square, root)
     contain(exported["dual"], [dot([interval(one) for one in t], inverse) for t in T])
+    return [(one(x)[0], x) for one, x in zip(maps, xi, strict=True)]
 
 
 def _interval_solve(square, right):

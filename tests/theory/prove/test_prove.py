@@ -144,6 +144,7 @@ CHECKED = {
     "two layers": lambda: gaussian(lp.Diagonal(2), 3, 6, 0, log_scale=-50.0),
     "least squares": lambda: gaussian(lp.Paired(), 5, 3, 1, scale=0.5),
     "three layers": lambda: gaussian(lp.SignedPower(3), 2, 4, 2, scale=1e-5),
+    "three diagonal layers": lambda: gaussian(lp.Diagonal(3), 2, 4, 2, scale=1e-2),
     "one side": lambda: gaussian(lp.Power(2), 1, 3, 4, scale=0.1),
     "lazy, three layers": lambda: lp.Problem(
         lp.Diagonal(3),

@@ -18,9 +18,11 @@ from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
 from limitpoint.theory.prove.activation import given_times
 from limitpoint.theory.prove.coupled import prove_coupled, prove_vanishing_coupled
+from limitpoint.theory.prove.diagonalisable import prove_diagonalisable
 from limitpoint.theory.prove.lazy import prove_lazy
 from limitpoint.theory.prove.loss_vanishes import prove_vanishing_dense
 from limitpoint.theory.prove.numbers import as_rationals, rational, rational_matrix
+from limitpoint.theory.prove.one_sample import prove_one_sample
 from limitpoint.theory.prove.outcome import CannotProve, Found, Hint, MorePrecision
 from limitpoint.theory.prove.proof import Balls, Proof
 from limitpoint.theory.prove.separable import prove_separable
@@ -63,6 +65,12 @@ METHODS: Mapping[str, Method] = {
     "varre2023.theorem3.1_at_zero": prove_two_layer,
     VANISHING: prove_vanishing,
     "limitpoint.sign_constrained_at_zero": prove_vanishing,
+    "limitpoint.one_sample": prove_one_sample,
+    "limitpoint.diagonalisable": prove_diagonalisable,
+    "yun2021.theorem5": prove_diagonalisable,
+    "yun2021.corollary6": prove_diagonalisable,
+    "yun2021.corollary7": prove_diagonalisable,
+    "yun2021.theorem6": prove_one_sample,
 }
 
 

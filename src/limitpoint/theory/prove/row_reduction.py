@@ -33,14 +33,14 @@ class Rows:
     fits: bool
 
 
-def reduced_rows(X: Float, y: Float) -> Rows:
+def reduced_rows(X: Float | fmpq_mat, y: Float) -> Rows:
     """Least squares, exactly: `X = T X_R`, and the best fits have `TᵀT (X_R β) = Tᵀ y`."""
-    matrix = rational_matrix(X)
+    matrix = X if isinstance(X, fmpq_mat) else rational_matrix(X)
     reduced, rank = matrix.transpose().rref()
     kept = pivots(reduced, rank)
     # In the reduced transpose, column j holds what row j of X is made of.
     combine = fmpq_mat(
-        X.shape[0], rank, [reduced[k, j] for j in range(X.shape[0]) for k in range(rank)]
+        matrix.nrows(), rank, [reduced[k, j] for j in range(matrix.nrows()) for k in range(rank)]
     )
     square = combine.transpose() * combine
     outputs = rational_matrix(y.reshape(len(y), -1))
@@ -61,16 +61,15 @@ def pivots(reduced: fmpq_mat, rank: int) -> list[int]:
     return found
 
 
-def determined(X: Float, kept: list[int], targets: fmpq_mat) -> dict[int, fmpq]:
+def determined(X: fmpq_mat, kept: list[int], targets: fmpq_mat) -> dict[int, fmpq]:
     """The coefficients that all best fits share, as rationals: those the rows determine alone."""
-    matrix = rational_matrix(np.ascontiguousarray(X[kept]))
-    rows, columns = matrix.nrows(), matrix.ncols()
+    rows, columns = len(kept), X.ncols()
     beside = fmpq_mat(
         rows,
         columns + 1,
         [
-            targets[j, 0] if i == columns else matrix[j, i]
-            for j in range(rows)
+            targets[k, 0] if i == columns else X[j, i]
+            for k, j in enumerate(kept)
             for i in range(columns + 1)
         ],
     )

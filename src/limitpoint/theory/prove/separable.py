@@ -5,6 +5,7 @@ there; `β = Ψ(Xᵀν)` is then the minimiser of the potential among the best f
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from limitpoint.foundation.arrays import Float
 from limitpoint.problem import Problem
 from limitpoint.theory.prove.closed_form_maps import coefs_of_direction
 from limitpoint.theory.prove.contributions import visible_sizes
+from limitpoint.theory.prove.exact_data import AlgebraicData, ExactData
 from limitpoint.theory.prove.faces import Face
 from limitpoint.theory.prove.interval_newton import enclosed_root, solved
 from limitpoint.theory.prove.mirror_maps import mirror_maps
@@ -21,7 +23,6 @@ from limitpoint.theory.prove.numbers import (
     as_balls,
     as_rationals,
     ball_column,
-    ball_matrix,
     column,
     entries,
     midpoints,
@@ -32,7 +33,7 @@ from limitpoint.theory.prove.row_reduction import Rows, determined, independent,
 from limitpoint.theory.prove.sign_constraints import split_by_signs, under_signs
 from limitpoint.theory.prove.starting_points import from_coefs, least_norm, near_a_root
 
-__all__ = ["prove_separable"]
+__all__ = ["minimiser", "prove_separable"]
 
 # Newton steps at one precision; each doubles the digits once it is near, and float64 starts near.
 STEPS = 60
@@ -45,27 +46,41 @@ def prove_separable(problem: Problem, hint: Hint | None) -> Found:
     task = problem.regression
     if task.y.ndim > 1:
         raise CannotProve("several outputs are not separable")
-    maps = mirror_maps(problem)
+    found = minimiser(mirror_maps(problem), ExactData(task.X), task.y, _at_start(problem), hint)
+    return replace(found, sizes=visible_sizes(task.X, task.y, found.coef))
+
+
+def minimiser(
+    maps: Sequence[Any],
+    data: ExactData | AlgebraicData,
+    y: Float,
+    start: Sequence[arb | fmpq],
+    hint: Hint | None,
+) -> Found:
+    """Enclose the minimiser of the potential whose mirror maps these are, among the best fits.
+
+    `start` are the coefficients at the start: where a column is zero, or a map None, they stay.
+    """
     # A coefficient of a column of zeros stays where it starts, and so does one without a curve.
-    moving = [i for i, one in enumerate(maps) if one is not None and task.X[:, i].any()]
+    moving = [i for i, one in enumerate(maps) if one is not None and data.seen(i)]
     # Those that their signs force to zero in every best fit stay out: the others have a root.
-    face, moving, forced = split_by_signs(task.X, task.y, maps, moving)
+    face, moving, forced = split_by_signs(data, y, maps, moving)
     if not moving and not forced:
         raise CannotProve("no coefficient that can move reaches any sample")
-    X: Float = np.ascontiguousarray(task.X[:, moving])
-    rows, targets = _rows(X, task.y)
-    kept = X if rows is None else np.ascontiguousarray(X[rows.kept])
-    coef: list[Any] = list(_at_start(problem))
+    X = data.some(moving)
+    rows, targets = _rows(X, y)
+    coef: list[Any] = list(start)
     mirror: list[Any] = [arb(0)] * len(maps)
-    dual: list[Any] = [fmpq(0)] * len(task.y)
+    dual: list[Any] = [fmpq(0)] * len(y)
     if moving:
-        system = _System([maps[i] for i in moving], ball_matrix(kept), targets)
+        kept = X.balls(None if rows is None else rows.kept)
+        system = _System([maps[i] for i in moving], kept, targets)
         root = _root(system, hint, moving, face)
         dual = root if rows is None else entries(_ball_product(rows, root))
         xi = entries(system.transposed * ball_column(root))
         moved: list[Any] = [one.at(x)[0] for one, x in zip(system.maps, xi, strict=True)]
-        if any(one.contains(0) for one in moved):
-            for place, value in determined(X, *_exact_rows(rows, task.y)).items():
+        if any(one.contains(0) for one in moved) and X.rational is not None:
+            for place, value in determined(X.rational, *_exact_rows(rows, y)).items():
                 moved[place] = value
         for i, value, position in zip(moving, moved, xi, strict=True):
             coef[i], mirror[i] = value, position
@@ -84,9 +99,8 @@ def prove_separable(problem: Problem, hint: Hint | None) -> Found:
         fits=rows is None or rows.fits,
         kind="mirror root",
         witness={} if rows is None else {"rows": rows.kept},
-        sizes=visible_sizes(task.X, task.y, coef),
     )
-    return found if face is None else under_signs(found, face, task.y, moving, forced)
+    return found if face is None else under_signs(found, face, y, moving, forced)
 
 
 class _System:
@@ -178,11 +192,11 @@ def _at_start(problem: Problem) -> list[arb]:
     return [arb(one) * unit for one in coefs_of_direction(problem)]
 
 
-def _rows(X: Float, y: Float) -> tuple[Rows | None, arb_mat]:
+def _rows(X: ExactData | AlgebraicData, y: Float) -> tuple[Rows | None, arb_mat]:
     """None where all rows are independent: the interval Newton test then proves that they are."""
-    if independent(X):
+    if independent(X.near):
         return None, ball_column(y.tolist())
-    rows = reduced_rows(X, y)
+    rows = reduced_rows(X.relations, y)
     return rows, ball_column(as_balls(entries(rows.targets)))
 
 

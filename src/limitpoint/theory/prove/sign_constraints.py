@@ -9,12 +9,13 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
+from flint import fmpq, fmpq_mat
 
 from limitpoint.foundation.arrays import Float
 from limitpoint.foundation.display import counted
+from limitpoint.theory.prove.exact_data import AlgebraicData, ExactData
 from limitpoint.theory.prove.faces import Face, reduce_to_face
-from limitpoint.theory.prove.numbers import as_rationals, rational_matrix
+from limitpoint.theory.prove.numbers import as_rationals, entries
 from limitpoint.theory.prove.outcome import Found
 
 __all__ = ["split_by_signs", "under_signs"]
@@ -24,25 +25,25 @@ BOUNDARY = "limitpoint.boundary"
 
 
 def split_by_signs(
-    X: Float, y: Float, maps: Sequence[Any], moving: Sequence[int]
+    data: ExactData | AlgebraicData, y: Float, maps: Sequence[Any], moving: Sequence[int]
 ) -> tuple[Face | None, list[int], list[int]]:
     """The face of the best fits, those of the moving coefficients alive on it, and those forced.
 
-    The face is None where no coefficient has a side: no `lower` or `upper` of a map is true.
+    The face is None where no coefficient has a side, no `lower` or `upper` of a map being true, and
+    where data are not rational: then only the root itself can show that none is forced.
     """
     sides = tuple(int(maps[i].lower) - int(maps[i].upper) for i in moving)
-    if not any(sides):
+    matrix = data.some(moving).rational if any(sides) else None
+    if matrix is None:
         return None, list(moving), []
-    data = np.ascontiguousarray(X[:, list(moving)], np.float64)
-    face = _face(data.tobytes(), np.asarray(y, np.float64).tobytes(), sides)
+    face = _face(tuple(entries(matrix)), tuple(as_rationals(y.tolist())), sides)
     return face, [moving[k] for k in face.alive], [moving[k] for k in face.forced]
 
 
 @lru_cache(maxsize=1)
-def _face(data: bytes, targets: bytes, sides: tuple[int, ...]) -> Face:
+def _face(data: tuple[fmpq, ...], y: tuple[fmpq, ...], sides: tuple[int, ...]) -> Face:
     """Kept for the next try: it does not depend on the precision."""
-    matrix, y = np.frombuffer(data).reshape(-1, len(sides)), np.frombuffer(targets)
-    return reduce_to_face(rational_matrix(matrix), as_rationals(y.tolist()), sides)
+    return reduce_to_face(fmpq_mat(len(y), len(sides), list(data)), y, sides)
 
 
 def under_signs(
