@@ -73,6 +73,7 @@ def python(code, *arguments, **settings):
         (["--version"], {}),
         (["sweep", "-h"], {}),
         (["--show-completion", "bash"], {}),
+        (["--show-completion", "fish"], {}),
         (
             [],
             {
@@ -82,7 +83,14 @@ def python(code, *arguments, **settings):
             },
         ),
     ],
-    ids=["help", "version", "help of a command", "completion script", "completion"],
+    ids=[
+        "help",
+        "version",
+        "help of a command",
+        "script for bash",
+        "script for fish",
+        "completion",
+    ],
 )
 def test_nothing_heavy_is_loaded_for_help(arguments, environment):
     code = (
@@ -95,8 +103,10 @@ def test_nothing_heavy_is_loaded_for_help(arguments, environment):
     assert done.returncode == 0
     *shown, loaded = done.stdout.splitlines()
     assert loaded == "loaded []"
-    if arguments[:1] == ["--show-completion"]:
-        assert "complete -o default -F _limitpoint_completion limitpoint" in shown
+    if arguments[:1] == ["--show-completion"]:  # not that of the shell which runs the tests
+        bash = "complete -o default -F _limitpoint_completion limitpoint"
+        assert (bash in shown) == (arguments[1] == "bash")
+        assert any("_LIMITPOINT_COMPLETE=complete_" + arguments[1] in line for line in shown)
     elif not arguments:
         assert shown == ["signed-power"]
 

@@ -85,6 +85,15 @@ def test_another_configuration_is_another_run(tmp_path):
     assert len(diary_of(diary)) == 3
 
 
+def test_results_of_another_version_are_run_again(tmp_path, monkeypatch):
+    reproduce([Toy()], tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("limitpoint.papers.reports.folder.version", lambda _: "0.0.0")
+        assert reproduce([Toy()], tmp_path).outcomes[0].again
+    assert reproduce([Toy()], tmp_path).outcomes[0].again
+    assert not reproduce([Toy()], tmp_path).outcomes[0].again
+
+
 def test_a_broken_record_is_no_record(tmp_path):
     reproduce([Toy()], tmp_path)
     (tmp_path / "toy2026-figure0" / "checks.json").write_text("{")
