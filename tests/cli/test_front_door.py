@@ -178,6 +178,13 @@ def test_networks_in_any_spelling(run, spelling, network):
         (("sweep", *DATA, "--batch-size", "3"), ["--batch-size", "samples, 2; it is 3"]),
         (("train", *DATA, "--optimiser", "sgd"), ["sgd needs --set batch_size"]),
         (("train", *DATA, "--steps", "0"), ["--steps must be a whole number"]),
+        (("train", *DATA, "--network", "fc", "--widths", "0"), ["--widths must", "it is 0"]),
+        (("predict", *DATA, "--plot", "figure"), ["--plot must be the name of a figure", "png"]),
+        (("verify", *DATA, "--scale", "0"), ["log_scale (--log-scale) -2302.6 is 10^-1000"]),
+        (("flow", *DATA, "--scale", "0"), ["log_scale (--log-scale) -2302.6 is 10^-1000"]),
+        (("predict", "X.csv"), ["X.csv: is not a TOML file", "or given by --X and --y"]),
+        (("prove", *DATA, "--digits", "0"), ["--digits must be a whole number, at least 1"]),
+        (("prove", *DATA, "--digits", "3000"), ["--digits must be a whole number, at most 2000"]),
     ],
     ids=lambda value: " ".join(value[:1] + value[-2:]) if isinstance(value, tuple) else None,
 )
@@ -248,11 +255,33 @@ def test_what_is_not_certified_exits_with_three(run):
     assert err.startswith("1 of 3 limits are not ok, the first DEGENERATE: ")
 
 
+def test_what_is_not_proved_exits_with_three(run):
+    status, out, err = run("prove", *DATA, "--network", "relu", "--widths", "2")
+    assert status == 3
+    assert out.startswith("Not proved: ")
+    assert err.startswith("not proved: no theorem determines the limit")
+    status, out, err = run("prove", *DATA, "--digits", "50")
+    assert (status, err) == (0, "")
+    assert "to 50 digits" in " ".join(out.split())
+
+
+def test_what_is_proved_where_float64_gives_up_exits_with_zero(run):
+    """Rows that are multiples of each other but for rounding: proved for the data as given."""
+    Path("X.csv").write_text("0.1,0.7,0.3\n0.3,2.1,0.9\n", encoding="utf-8")
+    Path("y.csv").write_text("1\n3\n", encoding="utf-8")
+    status, out, err = run("predict", *DATA, "--zero-last", "--scale", "0.1")
+    assert (status, err) == (0, "")
+    assert "Proved: float64 alone does not certify this limit" in " ".join(out.split())
+
+
 def test_runs_that_diverge_exit_with_three(run):
     network = ("--network", "rank-one", "--balanced", "--learning-rate", "10")
     status, _, err = run("sweep", *DATA, *network, "--steps", "200", "--seeds", "1")
     assert status == 3
     assert err.startswith("DIVERGED: 2 of 2 runs")
+    status, _, err = run("train", *DATA, "--learning-rate", "100", "--steps", "500")
+    assert status == 3
+    assert err.startswith("DIVERGED: the loss is infinite, or so large")
 
 
 def test_an_end_that_was_asked_for_is_no_failure(run):

@@ -115,8 +115,15 @@ class Balls(Value):
             (str(place), self.text(place))
             for place in list(np.ndindex(self.midpoint.shape))[:COEFS_SHOWN]
         ]
-        note = left_out((len(rows), self.midpoint.size, "balls"), where=".midpoint and .radius")
+        counts = (len(rows), self.midpoint.size, "balls"), self._digits_left_out(rows)
+        note = left_out(*counts, where=".midpoint and .radius")
         return table("Balls", ("place", "midpoint ± radius"), rows, note)
+
+    def _digits_left_out(self, rows: Sequence[tuple[str, str]]) -> tuple[int, int, str]:
+        """How many digits of the longest number are shown, and of how many."""
+        cut = any("…" in text for _, text in rows)
+        most = max(map(_digits, self.midpoint.ravel().tolist()), default=0)
+        return (DIGITS_SHOWN if cut else most), most, "digits"
 
 
 def _decimal(number: arb | float, digits: int) -> tuple[str, str]:
@@ -306,9 +313,8 @@ class Proof(Labelled, Result):
         rows = [(self._place(place), self.coef.text(place)) for place in places]
         feature = "feature" if self.coef.midpoint.ndim == 1 else "feature, output"
         total = self.coef.midpoint.size
-        more = left_out(
-            (len(rows), total, "coefficients"), self._digits_left_out(rows), where=".coef or --json"
-        )
+        counts = (len(rows), total, "coefficients"), self.coef._digits_left_out(rows)
+        more = left_out(*counts, where=".coef or --json")
         digits = f"to {counted(self.digits, 'digit')} in balls of {self.bits} bits"
         arithmetic = digits if self.bits else "in rational numbers"
         parts: list[str | Page] = [
@@ -327,10 +333,3 @@ class Proof(Labelled, Result):
                 shown = [(str(i), balls.text(i)) for i in range(len(balls.midpoint))][:COEFS_SHOWN]
                 parts.append(table(name.capitalize(), ("", "value"), shown))
         return Page(*parts)
-
-    def _digits_left_out(self, rows: Sequence[tuple[str, str]]) -> tuple[int, int, str]:
-        """How many digits of the longest number are shown, and of how many."""
-        assert self.coef is not None, "it is a proof"
-        cut = any("…" in text for _, text in rows)
-        most = max(map(_digits, self.coef.midpoint.ravel().tolist()), default=0)
-        return (DIGITS_SHOWN if cut else most), most, "digits"
