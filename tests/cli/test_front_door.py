@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -282,6 +282,25 @@ def test_runs_that_diverge_exit_with_three(run):
     status, _, err = run("train", *DATA, "--learning-rate", "100", "--steps", "500")
     assert status == 3
     assert err.startswith("DIVERGED: the loss is infinite, or so large")
+
+
+def test_what_did_not_arrive_exits_with_three(run, monkeypatch):
+    sizes = ("--network", "two-layer", "--width", "3")
+    status, _, err = run("spectrum", *DATA, *sizes, "--learning-rate", "100", "--steps", "200")
+    assert (status, err.partition(":")[0]) == (3, "DIVERGED")
+
+    halted = SimpleNamespace(status=lp.Status.STEP_LIMIT)
+    plane = SimpleNamespace(runs=[SimpleNamespace(run=halted)], figure=None, to_dict=dict)
+    monkeypatch.setattr("limitpoint.cli.plane_runs.follow", lambda *_: plane)
+    status, _, err = run("plane", "--json")
+    assert (status, err.partition(":")[0]) == (3, "STEP_LIMIT")
+
+    turning = SimpleNamespace(status=lp.Status.SEPARATED, to_dict=dict)
+    monkeypatch.setattr(dynamics, "limit_direction", lambda *_, **__: turning)
+    np.savetxt("y.csv", [1, -1])
+    status, _, err = run("direction", *DATA, "--classify", "--json")
+    assert status == 3
+    assert err.startswith("SEPARATED: the direction had not converged")
 
 
 def test_an_end_that_was_asked_for_is_no_failure(run):
