@@ -355,12 +355,16 @@ def test_a_full_disk_is_named(run, monkeypatch):
             full.close()
     assert (status, err) == (2, "error: standard output: No space left on device\n")
 
-    def fail(*_):
+    def fail(*_, **__):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(lp.plot, "save", fail)
     status, _, err = run("predict", *DATA, "--plot", "figure.png")
     assert (status, err) == (2, "error: figure.png: No space left on device\n")
+
+    # Where nobody knows the name there is none, not even "None".
+    monkeypatch.setattr("limitpoint.cli.program.app", fail)
+    assert run("predict", *DATA) == (2, "", "error: No space left on device\n")
 
 
 @pytest.mark.slow

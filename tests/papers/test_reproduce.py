@@ -40,6 +40,7 @@ def test_a_folder_with_everything(tmp_path):
     assert {"limitpoint", "numpy", "python"} <= set(record["versions"])
     with xr.open_dataset(folder / "data.nc", engine="scipy") as data:
         assert float(data["measured"].sum()) == 3.0
+    assert b"/Type3" not in (folder / "figure.pdf").read_bytes()  # fonts are TrueType
 
 
 def test_a_failing_check_fails_all(tmp_path):
