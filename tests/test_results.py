@@ -117,6 +117,7 @@ def test_limit_prints_at_most_twelve_coefficients():
     task = lp.Regression(np.random.default_rng(0).standard_normal((3, 50)), [1.0, 2.0, 3.0])
     limit = lp.predict(lp.Problem(NETWORK, lp.Init.zero_last(NETWORK, task, 0.1), task))
     assert "the 12 largest of 50 coefficients" in " ".join(str(limit).split())
+    assert "12 of 50 coefficients shown; all in .coef or --json." in str(limit)
 
 
 def test_limit_prints_a_frozen_coefficient_as_zero():
