@@ -48,4 +48,4 @@ def _version(name: str, extra: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:
-        return f"–  (limitpoint[{extra}])"
+        return f"–  (limitpoint[{extra}])" if extra else "–"

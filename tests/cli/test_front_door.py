@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -73,6 +73,7 @@ def python(code, *arguments, **settings):
         (["--version"], {}),
         (["sweep", "-h"], {}),
         (["--show-completion", "bash"], {}),
+        (["--show-completion", "fish"], {}),
         (
             [],
             {
@@ -82,7 +83,14 @@ def python(code, *arguments, **settings):
             },
         ),
     ],
-    ids=["help", "version", "help of a command", "completion script", "completion"],
+    ids=[
+        "help",
+        "version",
+        "help of a command",
+        "script for bash",
+        "script for fish",
+        "completion",
+    ],
 )
 def test_nothing_heavy_is_loaded_for_help(arguments, environment):
     code = (
@@ -95,8 +103,10 @@ def test_nothing_heavy_is_loaded_for_help(arguments, environment):
     assert done.returncode == 0
     *shown, loaded = done.stdout.splitlines()
     assert loaded == "loaded []"
-    if arguments[:1] == ["--show-completion"]:
-        assert "complete -o default -F _limitpoint_completion limitpoint" in shown
+    if arguments[:1] == ["--show-completion"]:  # not that of the shell which runs the tests
+        bash = "complete -o default -F _limitpoint_completion limitpoint"
+        assert (bash in shown) == (arguments[1] == "bash")
+        assert any("_LIMITPOINT_COMPLETE=complete_" + arguments[1] in line for line in shown)
     elif not arguments:
         assert shown == ["signed-power"]
 
@@ -168,6 +178,13 @@ def test_networks_in_any_spelling(run, spelling, network):
         (("sweep", *DATA, "--batch-size", "3"), ["--batch-size", "samples, 2; it is 3"]),
         (("train", *DATA, "--optimiser", "sgd"), ["sgd needs --set batch_size"]),
         (("train", *DATA, "--steps", "0"), ["--steps must be a whole number"]),
+        (("train", *DATA, "--network", "fc", "--widths", "0"), ["--widths must", "it is 0"]),
+        (("predict", *DATA, "--plot", "figure"), ["--plot must be the name of a figure", "png"]),
+        (("verify", *DATA, "--scale", "0"), ["log_scale (--log-scale) -2302.6 is 10^-1000"]),
+        (("flow", *DATA, "--scale", "0"), ["log_scale (--log-scale) -2302.6 is 10^-1000"]),
+        (("predict", "X.csv"), ["X.csv: is not a TOML file", "or given by --X and --y"]),
+        (("prove", *DATA, "--digits", "0"), ["--digits must be a whole number, at least 1"]),
+        (("prove", *DATA, "--digits", "3000"), ["--digits must be a whole number, at most 2000"]),
     ],
     ids=lambda value: " ".join(value[:1] + value[-2:]) if isinstance(value, tuple) else None,
 )
@@ -238,11 +255,52 @@ def test_what_is_not_certified_exits_with_three(run):
     assert err.startswith("1 of 3 limits are not ok, the first DEGENERATE: ")
 
 
+def test_what_is_not_proved_exits_with_three(run):
+    status, out, err = run("prove", *DATA, "--network", "relu", "--widths", "2")
+    assert status == 3
+    assert out.startswith("Not proved: ")
+    assert err.startswith("not proved: no theorem determines the limit")
+    status, out, err = run("prove", *DATA, "--digits", "50")
+    assert (status, err) == (0, "")
+    assert "to 50 digits" in " ".join(out.split())
+
+
+def test_what_is_proved_where_float64_gives_up_exits_with_zero(run):
+    """Rows that are multiples of each other but for rounding: proved for the data as given."""
+    Path("X.csv").write_text("0.1,0.7,0.3\n0.3,2.1,0.9\n", encoding="utf-8")
+    Path("y.csv").write_text("1\n3\n", encoding="utf-8")
+    status, out, err = run("predict", *DATA, "--zero-last", "--scale", "0.1")
+    assert (status, err) == (0, "")
+    assert "Proved: float64 alone does not certify this limit" in " ".join(out.split())
+
+
 def test_runs_that_diverge_exit_with_three(run):
     network = ("--network", "rank-one", "--balanced", "--learning-rate", "10")
     status, _, err = run("sweep", *DATA, *network, "--steps", "200", "--seeds", "1")
     assert status == 3
     assert err.startswith("DIVERGED: 2 of 2 runs")
+    status, _, err = run("train", *DATA, "--learning-rate", "100", "--steps", "500")
+    assert status == 3
+    assert err.startswith("DIVERGED: the loss is infinite, or so large")
+
+
+def test_what_did_not_arrive_exits_with_three(run, monkeypatch):
+    sizes = ("--network", "two-layer", "--width", "3")
+    status, _, err = run("spectrum", *DATA, *sizes, "--learning-rate", "100", "--steps", "200")
+    assert (status, err.partition(":")[0]) == (3, "DIVERGED")
+
+    halted = SimpleNamespace(status=lp.Status.STEP_LIMIT)
+    plane = SimpleNamespace(runs=[SimpleNamespace(run=halted)], figure=None, to_dict=dict)
+    monkeypatch.setattr("limitpoint.cli.plane_runs.follow", lambda *_: plane)
+    status, _, err = run("plane", "--json")
+    assert (status, err.partition(":")[0]) == (3, "STEP_LIMIT")
+
+    turning = SimpleNamespace(status=lp.Status.SEPARATED, to_dict=dict)
+    monkeypatch.setattr(dynamics, "limit_direction", lambda *_, **__: turning)
+    np.savetxt("y.csv", [1, -1])
+    status, _, err = run("direction", *DATA, "--classify", "--json")
+    assert status == 3
+    assert err.startswith("SEPARATED: the direction had not converged")
 
 
 def test_an_end_that_was_asked_for_is_no_failure(run):
@@ -297,12 +355,16 @@ def test_a_full_disk_is_named(run, monkeypatch):
             full.close()
     assert (status, err) == (2, "error: standard output: No space left on device\n")
 
-    def fail(*_):
+    def fail(*_, **__):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(lp.plot, "save", fail)
     status, _, err = run("predict", *DATA, "--plot", "figure.png")
     assert (status, err) == (2, "error: figure.png: No space left on device\n")
+
+    # Where nobody knows the name there is none, not even "None".
+    monkeypatch.setattr("limitpoint.cli.program.app", fail)
+    assert run("predict", *DATA) == (2, "", "error: No space left on device\n")
 
 
 @pytest.mark.slow

@@ -121,7 +121,9 @@ def test_save_problem_never_replaces_unless_asked(tmp_path):
     assert names(tmp_path) == ["data.npz", "other.npz", "other.toml"]
 
 
-@pytest.mark.parametrize("name", ["data.npz", "data.json", "a.npz:b.toml", "data.npz:.toml", ".."])
+@pytest.mark.parametrize(
+    "name", ["data.npz", "data.json", "a.npz:b.toml", "data.npz:.toml", "..", "a\nb.toml"]
+)
 def test_save_problem_refuses_names_that_it_could_not_load(tmp_path, name):
     with pytest.raises(LimitpointError, match=r"path must be a name that ends in \.toml"):
         lp.io.save_problem(PROBLEM, tmp_path / name)

@@ -20,9 +20,40 @@ def polars_frame():
     return polars.DataFrame(dict(zip(NAMES, VALUES.T, strict=True)))
 
 
+def polars_column(values):
+    polars = pytest.importorskip("polars")
+    return polars_frame().with_columns(polars.Series("n", values))
+
+
 def tensor(**options):
     torch = pytest.importorskip("torch")
     return torch.tensor(VALUES, **options)
+
+
+class Tensor:
+    """As torch has them: no array of NumPy while there is a gradient, nor on another device."""
+
+    layout = "torch.strided"
+
+    def __init__(self, gradient=True, device="gpu"):
+        self.gradient, self.device = gradient, device
+
+    def detach(self):
+        return Tensor(False, self.device)
+
+    def cpu(self):
+        return Tensor(self.gradient, "cpu")
+
+    def is_floating_point(self):
+        return True
+
+    def double(self):
+        return self
+
+    def __array__(self, dtype=None, copy=None):
+        assert not self.gradient
+        assert self.device == "cpu"
+        return VALUES
 
 
 def arrow_table():
@@ -51,10 +82,12 @@ class Own:
         (lambda: sparse.csr_array(VALUES), None),
         (lambda: sparse.coo_matrix(VALUES), None),
         (Own, None),
+        (Tensor, None),
     ],
     ids=[
         *("pandas", "nullable", "numbered", "mixed names", "polars", "arrow", "xarray"),
         *("xarray, no names", "gradient", "sparse tensor", "bfloat16", "csr", "coo", "own"),
+        "stand-in for a tensor",
     ],
 )
 def test_data_of_other_libraries(make, names):
@@ -70,17 +103,29 @@ def test_data_of_other_libraries(make, names):
         (FRAME.assign(city=list("abc")), r"real numbers; column 'city' holds words"),
         (FRAME.assign(d=pd.Timestamp(0), c=1j), r"column 'd', 'c' hold words, dates or complex"),
         (FRAME.assign(n=pd.array([1, None, 2], "Int64")), r"missing entries; 1 of column 'n' are"),
+        (FRAME.assign(n=pd.Series([1, pd.NA, None], dtype=object)), r"2 of column 'n' are, the f"),
         (FRAME.assign(n=[np.nan, 1, np.nan]), r"2 of column 'n' are, the first at index 0"),
+        (
+            lambda: polars_column([1.0, None, 2.0]),
+            r"X must not have missing entries; 1 of column 'n' are",
+        ),
+        (
+            lambda: polars_column(["a", "b", "c"]),
+            r"X must hold real numbers; column 'n' holds words",
+        ),
         (xr.Dataset({"a": ("x", [1.0])}), r"choose one of this Dataset's variables"),
         (sparse.csr_array((3, 10**8)), r"X is sparse and is needed dense here, 3e\+08 numbers"),
         (np.ma.masked_greater(VALUES, 1.0), r"X must not have masked entries"),
         (pd.concat([FRAME, FRAME], axis=1), r"different names; more than once: age, bmi"),
     ],
-    ids=["words", "dates", "missing", "nan", "dataset", "sparse", "masked", "twice"],
+    ids=[
+        *("words", "dates", "missing", "of objects", "nan", "polars, missing", "polars, words"),
+        *("dataset", "sparse", "masked", "twice"),
+    ],
 )
 def test_what_is_refused_by_column(X, message):
     with pytest.raises(DataError, match=message):
-        lp.Regression(X, Y)
+        lp.Regression(X() if callable(X) else X, Y)
 
 
 def test_missing_targets_and_frames_that_are_not_there_yet():

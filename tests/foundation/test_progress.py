@@ -199,6 +199,7 @@ class Terminal(io.StringIO):
 
 
 def test_the_line_is_drawn_and_cleared(monkeypatch):
+    assert progress_line.PATIENCE == 2.0  # as all pages say
     monkeypatch.setattr(progress_line, "PATIENCE", 0.0)
     terminal = Terminal()
     with ProgressLine("flow", terminal) as line:

@@ -13,6 +13,7 @@ import pytest
 import limitpoint as lp
 from limitpoint.cli import main
 from limitpoint.errors import LimitpointError, ProblemFileError, ResultFileError
+from limitpoint.foundation.reading import largest_file
 from limitpoint.io import load, read_array, read_table
 
 REST = '[network]\nkind = "diagonal"\n[init]\nkind = "zero_last"\nscale = 0.1\n'
@@ -51,6 +52,14 @@ def flipped():
     return bytes(content)
 
 
+def wrong_sum():
+    """What unpacks well, but to another check sum, which only those find who read to the end."""
+    content = bytearray(npz(npy((10,), np.arange(1e5).tobytes())))
+    for mark, offset in ((b"PK\x03\x04", 14), (b"PK\x01\x02", 16)):
+        content[content.index(mark) + offset] ^= 1
+    return bytes(content)
+
+
 def pickled():
     buffer = io.BytesIO()
     np.save(buffer, np.array([{}], dtype=object), allow_pickle=True)
@@ -61,6 +70,7 @@ FILES = {
     "npz that is no zip": ("X.npz", b"1,2\n3,4\n"),
     "npz cut short": ("X.npz", whole_npz()[:-30]),
     "npz with a bit flipped": ("X.npz", flipped()),
+    "npz of another sum": ("X.npz", wrong_sum()),
     "npz encrypted": ("X.npz", encrypted()),
     "npz of a terabyte": ("X.npz", npz(npy((10**6, 10**6)))),
     "npz without an array": ("X.npz", npz(b"hello")),
@@ -88,6 +98,8 @@ def test_damaged_data_is_refused_in_one_line(tmp_path, name):
     with pytest.raises(ProblemFileError, match=file) as refused:
         read_array(str(tmp_path / file), "X")
     assert "\n" not in str(refused.value)
+    if "terabyte" in name:  # told from the header, before any memory is asked for
+        assert "its header claims 8e+12 bytes; it has" in str(refused.value)
 
 
 def test_a_bomb_is_not_unpacked_unless_the_limit_is_raised(tmp_path, monkeypatch):
@@ -103,6 +115,8 @@ def test_a_bomb_is_not_unpacked_unless_the_limit_is_raised(tmp_path, monkeypatch
             read_array(str(tmp_path / name), "X")
     monkeypatch.setenv("LIMITPOINT_LARGEST_FILE", "1e8")
     assert read_array(str(tmp_path / "X.npz"), "X").shape == (10**6,)
+    monkeypatch.setenv("LIMITPOINT_LARGEST_FILE", "8e9")
+    assert largest_file() == 8 * 10**9
     monkeypatch.setenv("LIMITPOINT_LARGEST_FILE", "many")
     with pytest.raises(LimitpointError, match=r"LIMITPOINT_LARGEST_FILE must be a number of bytes"):
         read_array(str(tmp_path / "X.npz"), "X")

@@ -101,6 +101,12 @@ def test_other_files(tmp_path, ending):
     assert found.columns == (None if ending == "txt" else ("a", "b", "c"))
 
 
+def test_a_table_of_one_column_is_separated_as_its_name_says(tmp_path):
+    """In a TSV file a comma is a decimal comma also where no line has a tab."""
+    found = table(tmp_path, "y\n1,5\n2,75\n", "table.tsv")
+    assert found.values.tolist() == [[1.5], [2.75]]
+
+
 # ---------------------------------------------------------------- what is ambiguous
 
 

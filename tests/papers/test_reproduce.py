@@ -40,6 +40,7 @@ def test_a_folder_with_everything(tmp_path):
     assert {"limitpoint", "numpy", "python"} <= set(record["versions"])
     with xr.open_dataset(folder / "data.nc", engine="scipy") as data:
         assert float(data["measured"].sum()) == 3.0
+    assert b"/Type3" not in (folder / "figure.pdf").read_bytes()  # fonts are TrueType
 
 
 def test_a_failing_check_fails_all(tmp_path):
@@ -83,6 +84,15 @@ def test_another_configuration_is_another_run(tmp_path):
     assert len(diary_of(diary)) == 2
     reproduce([toy], tmp_path / "out", quick=True, fresh=True)
     assert len(diary_of(diary)) == 3
+
+
+def test_results_of_another_version_are_run_again(tmp_path, monkeypatch):
+    reproduce([Toy()], tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("limitpoint.papers.reports.folder.version", lambda _: "0.0.0")
+        assert reproduce([Toy()], tmp_path).outcomes[0].again
+    assert reproduce([Toy()], tmp_path).outcomes[0].again
+    assert not reproduce([Toy()], tmp_path).outcomes[0].again
 
 
 def test_a_broken_record_is_no_record(tmp_path):

@@ -171,8 +171,11 @@ def test_a_run_that_diverged(example, tmp_path):
     rendered(lp.plot.plot_trajectory(run, lp.predict(example)), tmp_path)
 
 
-def test_a_run_that_diverged_does_not_hide_the_flow_under_it(example, tmp_path):
-    run, flow = lp.train(example, lp.GD(100.0), 1000), lp.flow(example)
+@pytest.mark.parametrize("steps", [5, 1000], ids=["to a finite number", "to infinity"])
+def test_a_run_that_diverged_does_not_hide_the_flow_under_it(example, steps, tmp_path):
+    run, flow = lp.train(example, lp.GD(100.0), steps), lp.flow(example)
+    assert run.status is lp.Status.DIVERGED
+    assert np.isfinite(run.losses[-1]) == (steps == 5)
     figure = rendered(lp.plot.plot_trajectory(flow, lp.predict(example), run), tmp_path)
     low, high = figure.axes[0].get_ylim()
     assert high - low < 10 * np.ptp(flow.coefs)
@@ -518,7 +521,7 @@ def test_saving_creates_the_folder(example, tmp_path):
 
 
 def test_saving_in_an_unknown_format(example, tmp_path):
-    with pytest.raises(lp.errors.LimitpointError, match=r"xyz.*png"):
+    with pytest.raises(lp.errors.LimitpointError, match=r"path must be .*png.*xyz"):
         lp.plot.save(lp.plot.plot_limit(lp.predict(example)), tmp_path / "figure.xyz")
 
 

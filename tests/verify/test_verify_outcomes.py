@@ -169,11 +169,18 @@ def test_samples_whose_gradients_hide_each_other():
     assert all(check.passed for check in verdict.checks)
 
 
-def test_a_prediction_that_is_not_certified_passes_no_verdict():
+@pytest.mark.parametrize("shape", ["rows", "columns"])
+def test_data_whose_rank_is_hidden_decide_nothing(shape):
+    """Exact arithmetic knows the limit of the data as given; flows in float64 cannot go there."""
     row = np.array([0.1, 0.7, 0.3])
-    task = lp.Regression(np.vstack([row, 3 * row]), [1.0, 3.0])
-    network = lp.Diagonal(2)
-    verdict = lp.verify(lp.Problem(network, lp.Init.zero_last(network, task, scale=0.1), task))
+    X, y = np.vstack([row, 3 * row]), [1.0, 3.0]
+    if shape == "columns":
+        a, b = np.random.default_rng(1).standard_normal((2, 4)).round(3)
+        X, y = np.column_stack([a, b, 2 * a - b]), 2 * a - b
+    task, network = lp.Regression(X, y), lp.Diagonal(2)
+    problem = lp.Problem(network, lp.Init.zero_last(network, task, scale=0.1), task)
+    verdict = lp.verify(problem)
+    assert lp.predict(problem).proof is not None
     assert verdict.limit.status is lp.Status.RANK_HIDDEN
     assert verdict.outcome is lp.results.Outcome.INCONCLUSIVE
     assert "not certified" in verdict.missing[0]

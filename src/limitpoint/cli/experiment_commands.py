@@ -27,6 +27,7 @@ def reproduce_command(
     names: Annotated[
         list[str] | None,
         typer.Argument(
+            metavar="NAME...",
             help="Experiments, like zhao2026-figure1, or papers.",
             autocompletion=completing(*PAPERS, *EXPERIMENTS),
         ),

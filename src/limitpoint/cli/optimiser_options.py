@@ -45,7 +45,11 @@ OptimiserName = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", help="A setting of --optimiser, like batch_size=2; may be repeated."),
+    typer.Option(
+        "--set",
+        metavar="NAME=NUMBER",
+        help="A setting of --optimiser, like batch_size=2; may be repeated.",
+    ),
 ]
 NoiseSize = Annotated[
     float | None, typer.Option(help="Add noise of this size to the labels at every step.")

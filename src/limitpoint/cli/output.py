@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from limitpoint.cli.wording import as_typed
 from limitpoint.errors import LimitpointError
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ __all__ = [
     "Plot",
     "check_free",
     "conclude",
+    "in_one_line",
     "judge",
     "naming",
     "not_reached",
@@ -57,7 +59,8 @@ def _checked_plot(context: typer.Context, path: Path | None) -> Path | None:
         load_extra("matplotlib.figure", "--plot")
         from limitpoint import plot
 
-        plot.check_format(path)
+        with as_typed({"path": "--plot"}):
+            plot.check_format(path)
     return path
 
 
@@ -134,7 +137,13 @@ def naming(name: str) -> Iterator[None]:
 def judge(status: "Status", *fine: "Status") -> None:
     """Exit with status 3 where a result is not ok, nor as it was asked for."""
     if not (status.ok or status in fine):
-        not_reached(f"{status.name}: {status}")
+        not_reached(in_one_line(status))
+
+
+def in_one_line(status: "Status") -> str:
+    """A status by its name and its sentence, which may begin with the name."""
+    sentence = str(status).removeprefix(f"{status.name.capitalize()}: ")
+    return f"{status.name}: {sentence}"
 
 
 def not_reached(why: str) -> None:

@@ -6,7 +6,7 @@ import typer
 
 import limitpoint as lp
 from limitpoint.cli.application import command
-from limitpoint.cli.output import Json, Plot, judge, not_reached, save, show, write
+from limitpoint.cli.output import Json, Plot, in_one_line, judge, not_reached, save, show, write
 from limitpoint.cli.problem_reading import on_a_problem
 from limitpoint.errors import LimitpointError
 
@@ -88,7 +88,7 @@ def scales_command(
     wrong = [limit.status for limit in path.limits if not limit.status.ok]
     if wrong:
         count = f"{len(wrong)} of {len(path.limits)} limits"
-        not_reached(f"{count} are not ok, the first {wrong[0].name}: {wrong[0]}")
+        not_reached(f"{count} are not ok, the first {in_one_line(wrong[0])}")
 
 
 @command("activation")

@@ -52,6 +52,7 @@ ProbeNames = Annotated[
     list[str] | None,
     typer.Option(
         "--probe",
+        metavar="NAME",
         help=f"Record this too: {', '.join(hyphened(PROBES))}, or your own; may be repeated.",
         autocompletion=completing(*PROBES),
     ),

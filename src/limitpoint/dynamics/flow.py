@@ -90,7 +90,7 @@ def flow(
     if not problem.init.is_finite:
         raise InitError(
             "flow needs a positive, finite scale; at scale 0 or infinity nothing moves in finite "
-            "time (log_scale=-2302.6 is 10^-1000)"
+            "time. Simulate a small scale instead: log_scale (--log-scale) -2302.6 is 10^-1000"
         )
     t_end, recorded = _checked_times(t_end, times)
     if not isinstance(space, Coordinates | None):

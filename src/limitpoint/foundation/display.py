@@ -21,6 +21,7 @@ __all__ = [
     "Table",
     "brief",
     "counted",
+    "largest",
     "left_out",
     "number",
     "table",
@@ -155,6 +156,11 @@ def left_out(*counts: tuple[int, int, str], where: str) -> str:
 def counted(count: int, what: str) -> str:
     """A number of things: `1 coefficient`, `2 coefficients`."""
     return f"{count} {what}" + ("" if count == 1 else "s")
+
+
+def largest(shown: int, total: int, what: str) -> str:
+    """Of what a table shows the largest: `12 coefficients`, `the 12 largest of 40 coefficients`."""
+    return f"the {shown} largest of {total} {what}s" if shown < total else counted(total, what)
 
 
 def number(value: float | None) -> str:

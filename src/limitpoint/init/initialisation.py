@@ -5,7 +5,7 @@ One file, although long: the named starts are constructors of one class.
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,7 +67,7 @@ class Init(Value):
     scale: float
     log_scale: float
     # Which of the two was given, and is exact; the other is rounded.
-    log_scale_given: bool = False
+    log_scale_given: bool = field(default=False, repr=False)
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ from limitpoint.foundation.numerals import float_of
 from limitpoint.foundation.reading import decoded, read_bytes
 from limitpoint.io.init_tables import read_init
 from limitpoint.io.network_tables import network_entries, network_table, read_network
+from limitpoint.io.tables import is_table
 from limitpoint.io.task_tables import read_task, task_arrays, task_table
 from limitpoint.problem import Problem, as_problem
 
@@ -66,7 +67,9 @@ def load_problem(path: str | Path) -> Problem:
     except LimitpointError as error:
         raise ProblemFileError(f"{path}: {error}") from None
     except ValueError as error:
-        raise ProblemFileError(f"{path}: is not a TOML file ({one_line(error)})") from None
+        data = is_table(path) or path.suffix in (".npy", ".npz")
+        hint = "; data are named in one, or given by --X and --y" if data else ""
+        raise ProblemFileError(f"{path}: is not a TOML file ({one_line(error)}){hint}") from None
     try:
         return _problem(content, path.parent)
     except LimitpointError as error:

@@ -106,7 +106,13 @@ class ActivationTimes(Labelled, Result):
             (self._place((i,)), number(self.t_plus[i]), number(self.t_minus[i])) for i in soonest
         ]
         unit = f"in units of {number(self.unit)}" if np.isfinite(self.unit) else "in units of h(s)"
-        title = f"Activation times: the {len(rows)} soonest of {len(self.t_plus)}, {unit}"
+        every = len(self.t_plus)
+        which = (
+            f"the {len(rows)} soonest of {every}"
+            if len(rows) < every
+            else counted(every, "feature")
+        )
+        title = f"Activation times: {which}, {unit}"
         some = left_out(
             (len(rows), len(self.t_plus), "coefficients"), where=".t_plus and .t_minus or --json"
         )

@@ -25,7 +25,8 @@ def check_format(path: str | Path) -> None:
     known = FigureCanvasAgg.get_supported_filetypes()
     if as_path(path, "path", LimitpointError).suffix.removeprefix(".") not in known:
         raise LimitpointError(
-            f"path: {path}: a figure's name must end in one of {', '.join(sorted(known))}"
+            f"path must be the name of a figure, which ends in one of {', '.join(sorted(known))}; "
+            f"it is {path}"
         )
 
 

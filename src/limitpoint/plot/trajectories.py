@@ -20,6 +20,7 @@ from limitpoint.plot.coefficient_lines import (
 from limitpoint.plot.margins import plot_separation
 from limitpoint.plot.panels import AxesGiven, Panels, PanelsGiven, SizeGiven, open_panels
 from limitpoint.plot.style import colour, flat, ink, largest, line_width
+from limitpoint.status import Status
 from limitpoint.theory import Limit, as_limit
 
 __all__ = ["plot_trajectory"]
@@ -140,7 +141,7 @@ def _draw_coef_panels(
             rows = rows_of_dots(len(training.times))
             places = training.times if trajectory.steps is None else _moments(training)
             lay_dots(axes, places[rows], flat(training.coefs)[rows], named)
-            if not np.isfinite(training.losses[-1]):
+            if training.status is Status.DIVERGED:
                 axes.set_ylim(height)  # a diverged run must not hide the flow
         if limit is not None:
             draw_limit(axes, limit.coef, named)

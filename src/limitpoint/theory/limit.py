@@ -7,7 +7,7 @@ import numpy as np
 
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import Float, as_kind, read_only
-from limitpoint.foundation.display import Page, counted, left_out, number, table
+from limitpoint.foundation.display import Page, counted, largest, left_out, number, table
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.labels import Labelled
 from limitpoint.foundation.result import Result
@@ -172,7 +172,7 @@ class Limit(Labelled, Result):
         ]
         feature = "feature" if self.coef.ndim == 1 else "feature, output"
         more = self._left_out(len(order))
-        shown = f"the {len(order)} largest of {self.coef.size} coefficients"
+        shown = largest(len(order), self.coef.size, "coefficient")
         return Page(
             f"Limit by {self.theorem.id} ({self.iterations} Newton steps, "
             f"potential {number(self.potential)}, certificate {number(self.certificate.worst)})",
@@ -203,7 +203,7 @@ class Limit(Labelled, Result):
             str(self.status),
             rate,
             table(
-                f"Limit: the {len(order)} largest of {self.coef.size} coefficients",
+                f"Limit: {largest(len(order), self.coef.size, 'coefficient')}",
                 ("feature", "direction", "with smallest margin 1"),
                 rows,
                 self._left_out(len(order)),

@@ -84,7 +84,7 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
     if not problem.init.is_finite:
         raise InitError(
             "verify needs a positive, finite scale: at scale 0 or infinity nothing moves in finite "
-            "time. Verify a small scale instead (log_scale=-2302.6 is 10^-1000)"
+            "time. Verify a small scale instead: log_scale (--log-scale) -2302.6 is 10^-1000"
         )
     if isinstance(problem.task, Classification):
         if training is not None:

@@ -129,6 +129,8 @@ def test_training_a_network():
     assert "step" in str(found)
     assert "step" in found.to_xarray().coords
     assert found.to_dict()["steps"] == run.steps.tolist()
+    records = f"12 of {len(run.times)} records shown; all in .layers and .coefs or --json."
+    assert records in " ".join(str(found).split())
 
 
 def test_records_that_are_not_finite_have_nan():

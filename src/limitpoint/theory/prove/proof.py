@@ -10,7 +10,7 @@ from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from limitpoint.foundation.arrays import Float, read_only
-from limitpoint.foundation.display import Page, counted, left_out, table
+from limitpoint.foundation.display import Page, counted, largest, left_out, table
 from limitpoint.foundation.labels import Labelled
 from limitpoint.foundation.result import Result
 from limitpoint.foundation.values import Value
@@ -115,8 +115,15 @@ class Balls(Value):
             (str(place), self.text(place))
             for place in list(np.ndindex(self.midpoint.shape))[:COEFS_SHOWN]
         ]
-        note = left_out((len(rows), self.midpoint.size, "balls"), where=".midpoint and .radius")
+        counts = (len(rows), self.midpoint.size, "balls"), self._digits_left_out(rows)
+        note = left_out(*counts, where=".midpoint and .radius")
         return table("Balls", ("place", "midpoint ± radius"), rows, note)
+
+    def _digits_left_out(self, rows: Sequence[tuple[str, str]]) -> tuple[int, int, str]:
+        """How many digits of the longest number are shown, and of how many."""
+        cut = any("…" in text for _, text in rows)
+        most = max(map(_digits, self.midpoint.ravel().tolist()), default=0)
+        return (DIGITS_SHOWN if cut else most), most, "digits"
 
 
 def _decimal(number: arb | float, digits: int) -> tuple[str, str]:
@@ -175,21 +182,27 @@ def _log_abs(text: str) -> float:
 
 
 def _text(midpoint: str, radius: str) -> str:
-    """A ball for a table: so many digits, and the radius."""
+    """A ball for a table: the first digits, an ellipsis where there are more, and the radius."""
+    shown = _shortened(midpoint)
     if radius == "0":
-        shown = midpoint
-    else:
-        mantissa, _, power = midpoint.partition("e")
-        shown = mantissa[: DIGITS_SHOWN + 2] + (f"e{power}" if power else "")
-    if radius == "0":
-        return f"{shown} exactly" if len(shown) <= DIGITS_SHOWN else _shortened(shown)
-    mantissa, _, power = radius.partition("e")
-    return f"{shown} ± {mantissa[:3]}" + (f"e{power}" if power else "")
+        return f"{shown} exactly"
+    mantissa, power = _parts(radius)
+    while mantissa >= 100:  # two digits, rounded up
+        mantissa, power = -(-mantissa // 10), power + 1
+    return f"{shown} ± {_written(mantissa, power)}"
 
 
-def _shortened(exact: str) -> str:
-    mantissa, _, power = exact.partition("e")
-    return f"{mantissa[:DIGITS_SHOWN]}…" + (f"e{power}" if power else "") + " exactly"
+def _shortened(number: str) -> str:
+    mantissa, _, power = number.partition("e")
+    if _digits(number) > DIGITS_SHOWN:
+        length = DIGITS_SHOWN + 1 + mantissa.startswith("-")
+        mantissa = f"{mantissa[:length]}…"
+    return mantissa + (f"e{power}" if power else "")
+
+
+def _digits(number: str) -> int:
+    """How many significant digits a decimal string has."""
+    return len(number.partition("e")[0].lstrip("-").replace(".", ""))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -300,14 +313,16 @@ class Proof(Labelled, Result):
         rows = [(self._place(place), self.coef.text(place)) for place in places]
         feature = "feature" if self.coef.midpoint.ndim == 1 else "feature, output"
         total = self.coef.midpoint.size
-        more = left_out((len(rows), total, "coefficients"), where=".coef or --json")
-        arithmetic = f"balls of {self.bits} bits" if self.bits else "rational numbers"
+        counts = (len(rows), total, "coefficients"), self.coef._digits_left_out(rows)
+        more = left_out(*counts, where=".coef or --json")
+        digits = f"to {counted(self.digits, 'digit')} in balls of {self.bits} bits"
+        arithmetic = digits if self.bits else "in rational numbers"
         parts: list[str | Page] = [
             f"Proved: {self.statement}",
-            f"By {self.method}, in {arithmetic} ({self.seconds:.2g} s).",
+            f"By {self.method}, {arithmetic} ({self.seconds:.2g} s).",
             *(f"Assumed: {one}." for one in self.assumed),
             table(
-                f"Proved: the {len(rows)} largest of {total} coefficients",
+                f"Proved: {largest(len(rows), total, 'coefficient')}",
                 (feature, "coefficient"),
                 rows,
                 more,
