@@ -71,6 +71,7 @@ class TestRegistry:
             "varre2023.theorem3.2b",
             "varre2023.theoremC.12",
             "limitpoint.null_space_law",
+            "limitpoint.step_law",
             "lyu2023.lemma3",
             "lyu2023.proposition1",
             "lyu2023.theorem3",
@@ -108,7 +109,8 @@ class TestChoice:
         b[2] = a[2]
         problem = problem_from(a, b)
         assert lp.predict(problem).theorem.id == "limitpoint.sign_constrained"
-        assert applicable(problem) == ["limitpoint.sign_constrained", "limitpoint.boundary"]
+        theorems = ["limitpoint.sign_constrained", "limitpoint.boundary", "limitpoint.step_law"]
+        assert applicable(problem) == theorems
 
     def test_the_theorems_that_share_a_problem_agree_on_it(self):
         problem = problem_from(np.full(6, 0.7), np.zeros(6))
@@ -150,7 +152,7 @@ class TestChoice:
     def test_signs_that_no_fit_has_are_on_the_boundary(self):
         problem = diagonal_problem([[1.0, 2.0]], [-3.0], [1.0, 1.0], [1.0, 1.0])
         assert lp.predict(problem).theorem.id == "limitpoint.boundary"
-        assert applicable(problem) == ["limitpoint.boundary"]
+        assert applicable(problem) == ["limitpoint.boundary", "limitpoint.step_law"]
 
 
 class TestConditions:

@@ -138,16 +138,14 @@ def _verdict(problem: Problem, training: Optimiser | None, steps: int, parts: Jo
     saddle_checks, saddle_notes = _saddle_checks(problem)
     checks += saddle_checks
     notes += saddle_notes
-    run: Trajectory | None = None
-    unexplained: tuple[str, ...] = ()
+    run = None
     if training is not None:
         parts.advance(1, "training")
         run = engines.train(problem, training, steps)
         trained = _training_checks(problem, training, run, steps, scales)
         checks += trained[0]
         notes += trained[1]
-        unexplained = trained[2]
-    missing = (*_uncertified(limit), *evidence.missing, *unexplained)
+    missing = (*_uncertified(limit), *evidence.missing)
     return Verdict(problem, tuple(checks), limit, tuple(flows), run, tuple(notes), missing)
 
 
@@ -202,11 +200,8 @@ def _law_checks(
 
 def _training_checks(
     problem: Problem, training: Optimiser, run: Trajectory, steps: int, scales: Sensitivity
-) -> tuple[list[Check], tuple[str, ...], tuple[str, ...]]:
-    """By a law that steps obey where there is one, or by the flow's end and half the step.
-
-    Checks, notes, and what could not be compared.
-    """
+) -> tuple[list[Check], tuple[str, ...]]:
+    """By a law that steps obey where there is one, or by the flow's end and half the step."""
     if run.effective_start is not None:
         return step_law_checks(problem, run)
     notes = training_notes(problem, scales.limit)
@@ -217,12 +212,12 @@ def _training_checks(
             "coefficient and layer have a law that it obeys. Drop weight_decay"
         )
     if training.is_random:
-        return random_training_checks(problem, training, run), notes, ()
+        return random_training_checks(problem, training, run), notes
     finer = engines.train(problem, training.refined(), 2 * steps)
     checks = training_checks(problem, training, run, finer, scales)
     if isinstance(problem.network, CoupledNetwork | TwoLayer) and has_null_space(problem):
         checks.append(law_check("training", problem, run, steps))
-    return checks, notes, ()
+    return checks, notes
 
 
 def _check_visible(problem: Problem, scales: Sensitivity) -> None:
