@@ -20,6 +20,7 @@ from limitpoint.theory.theorems import (
     sign_constrained,
     step_law,
     varre2023,
+    weight_decay,
     yun2021,
     zhao2026,
 )
@@ -39,6 +40,7 @@ PAPERS = (
     rank_one_any_start,
     step_law,
     varre2023,
+    weight_decay,
     yun2021,
     zhao2026,
 )

@@ -5,6 +5,7 @@ from limitpoint.dynamics import flow as flow_at_times
 from limitpoint.theory import (
     convergence_bound,
     limit_given_outer,
+    penalised_limit,
     predict,
     saddles,
     two_layer_bounds,
@@ -18,6 +19,7 @@ __all__ = [
     "limit_direction",
     "limit_given_outer",
     "null_space_drift",
+    "penalised_limit",
     "predict",
     "saddles",
     "train",

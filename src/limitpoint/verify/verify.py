@@ -23,6 +23,7 @@ from limitpoint.verify.checks.training_checks import (
     training_notes,
 )
 from limitpoint.verify.checks.two_layer_checks import two_layer_bound_checks, two_layer_checks
+from limitpoint.verify.checks.weight_decay import weight_decay_checks
 from limitpoint.verify.classification_verdict import verdict_on_classification
 from limitpoint.verify.independent_run import flow_checks, independent_evidence
 from limitpoint.verify.sensitivity import ACCUMULATION, EPS, SAFETY, Sensitivity, sensitivity_of
@@ -65,10 +66,11 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
         Also train with this optimiser. Networks of two layers with one number per coefficient and
         layer (`Diagonal(2)`, `SignedPower(2)`, `Paired`) obey the law of the step, at any step,
         batch, noise and weight decay: the run must be where gradient flow from its effective start
-        would be, whether it has come to fit the data or not. Others are trained once more with half
-        the step, to learn how much of the distance the step size explains; with noise (SGD, label
-        noise) they are judged by the law that noise obeys too, `limitpoint.null_space_law`, which
-        rank-one, fully connected and two-layer networks have.
+        would be, whether it has come to fit the data or not; and a run of GD with weight decay
+        that is long enough must end at `analysis.penalised_limit`. Others are trained once more
+        with half the step, to learn how much of the distance the step size explains; with noise
+        (SGD, label noise) they are judged by the law that noise obeys too,
+        `limitpoint.null_space_law`, which rank-one, fully connected and two-layer networks have.
     steps
         Number of training steps (twice as many for a refined run).
 
@@ -203,7 +205,11 @@ def _training_checks(
 ) -> tuple[list[Check], tuple[str, ...]]:
     """By a law that steps obey where there is one, or by the flow's end and half the step."""
     if run.effective_start is not None:
-        return step_law_checks(problem, run)
+        checks, notes = step_law_checks(problem, run)
+        if training.shrinkage > 0 and not training.is_random:
+            ended = weight_decay_checks(problem, training, run)
+            checks, notes = checks + ended[0], notes + ended[1]
+        return checks, notes
     notes = training_notes(problem, scales.limit)
     if training.shrinkage > 0:
         raise LimitpointError(

@@ -5,23 +5,13 @@ from collections.abc import Sequence
 from limitpoint.foundation.conditions import Condition
 from limitpoint.problem import Problem
 from limitpoint.theory.atlas import Theorem, register
-from limitpoint.theory.theorems.shared_conditions import finite_scale, kind_of_network
+from limitpoint.theory.theorems.shared_conditions import finite_scale, steps_multiply
 
 __all__: list[str] = []
 
 
 def _conditions(problem: Problem) -> Sequence[Condition]:
-    init = problem.init
-    chart = problem.network.log_chart(init if init.is_finite else init.at_scale(1.0))
-    return (
-        kind_of_network(
-            problem,
-            "steps multiply layers or their sums and differences",
-            chart is not None and chart.rates is not None,
-            "use Diagonal(2), SignedPower(2), Power(2) or Paired",
-        ),
-        finite_scale(problem),
-    )
+    return (steps_multiply(problem), finite_scale(problem))
 
 
 register(
