@@ -11,7 +11,8 @@ from limitpoint.verify import engines
 
 NAME = "training: distance from the penalised limit"
 DECAY = 0.3
-RULE = lp.GD(0.05, weight_decay=DECAY)
+# Small enough a step for all four networks: twice as fast a one goes to and fro for ever.
+RULE = lp.GD(0.02, weight_decay=DECAY)
 
 
 def problem_of(network=None, loss_factor=1.0):
@@ -40,7 +41,7 @@ def test_a_finished_run_ends_there(network, factor):
 def test_the_tolerance_is_what_is_left_of_the_run():
     """Runs that have come farther are compared more closely, and none is off by more."""
     problem = problem_of()
-    checks = [check_of(lp.verify(problem, training=RULE, steps=n)) for n in (1_500, 3_000, 6_000)]
+    checks = [check_of(lp.verify(problem, training=RULE, steps=n)) for n in (1_700, 2_700, 3_700)]
     assert all(check.passed for check in checks)
     tolerances = [check.tolerance for check in checks]
     assert tolerances[0] > 10 * tolerances[1] > 100 * tolerances[2]

@@ -210,10 +210,12 @@ class TestFlow:
         for found, expected in zip(layers, limit.layers, strict=True):
             np.testing.assert_allclose(found, expected, rtol=0, atol=FLOW)
         # The conditions, from the layers alone.
-        pull = task.loss_factor * task.X.T @ task.residual(np.asarray(network.coef(layers)))
-        most = pull if isinstance(network, lp.Power) else np.abs(pull)
+        slopes = task.loss_factor * task.X.T @ task.residual(np.asarray(network.coef(layers)))
+        most = slopes if isinstance(network, lp.Power) else np.abs(slopes)
         assert (most <= factor * decay * (1 + FLOW)).all()
-        np.testing.assert_allclose(limit.mirror, pull, rtol=0, atol=FLOW * (1 + np.abs(pull).max()))
+        np.testing.assert_allclose(
+            limit.mirror, slopes, rtol=0, atol=FLOW * (1 + np.abs(slopes).max())
+        )
 
     def test_changes_signs_on_its_way(self):
         task = lp.Regression([[1.0, 0.5], [0.0, 1.0]], [2.0, -1.0])

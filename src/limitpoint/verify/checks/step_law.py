@@ -80,7 +80,7 @@ def _rounding(problem: Problem, run: Trajectory) -> tuple[Float, bool]:
     steps = np.asarray(run.steps, dtype=float)[:, None]
     both = rising + falling
     moved, lost = np.zeros_like(both), 0.0
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for part in (rising, falling):
             shares = np.sqrt(np.where(part > 0, both / part, 0.0))
             shares = np.maximum.accumulate(shares, axis=0)
@@ -104,7 +104,7 @@ def _terms(problem: Problem, run: Trajectory) -> tuple[Float, Float]:
     both = np.sum([np.square(slope) for slope in slopes], axis=0) / (2 * rate)
     larger = (both + np.abs(run.coefs)) / 2
     smaller_at_start = np.maximum(both[0] - np.abs(run.coefs[0]), 0.0) / 2
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         product = larger[0] * smaller_at_start * np.exp(2 * start.log_shrinkage)
         smaller = np.where(larger > 0, np.minimum(product / larger, larger), 0.0)
     up = run.coefs >= 0
