@@ -49,6 +49,17 @@ def test_the_tolerance_is_what_is_left_of_the_run():
     assert checks[0].measured > 0.1 * tolerances[0]
 
 
+def test_what_has_not_decayed_yet_counts_by_what_it_moves():
+    """A column of ten times the size, all but orthogonal to the residual of the limit."""
+    task = lp.Regression([[1.0, 10.0], [0.0, (0.3 - 10.0) * DECAY]], [2.0, 1.0])
+    start = lp.Init([[0.5, 0.3], [0.4, -0.1]], 1.0)
+    problem = lp.Problem(lp.Diagonal(2), start, task)
+    verdict = lp.verify(problem, training=lp.GD(1e-3, weight_decay=DECAY), steps=40_000)
+    check, coef = check_of(verdict), verdict.training.coef
+    assert check.passed
+    assert check.measured * abs(coef[0]) > 5 * abs(coef[1]) > 1e-8
+
+
 @pytest.mark.parametrize("steps", [1, 100])
 def test_a_run_that_has_not_come_there_is_not_compared(steps):
     verdict = lp.verify(problem_of(), training=RULE, steps=steps)

@@ -107,15 +107,23 @@ class TestTheLasso:
         np.testing.assert_allclose(coef, lp.saddle_path(X, y).coef, rtol=0, atol=1e-12 + 9 * weight)
         np.testing.assert_allclose(X.T @ left * np.sign(coef), weight * (coef != 0), atol=weight)
 
-    def test_of_rows_that_differ_by_orders_of_magnitude_needs_fractions(self):
+    def test_of_a_weight_below_the_rounding_of_a_sparse_fit_needs_fractions(self):
         rng = np.random.default_rng(1)
-        X, y = rng.standard_normal((6, 15)), rng.standard_normal(6)
-        X[2] *= 1e8
-        y[2] *= 1e8
-        lasso = Lasso(X, y, 0.3, *both(15))
-        first, *_, last = (certify_lasso(lasso, *one)[0].ok for one in solutions(lasso))
-        assert not first
-        assert last
+        X = rng.standard_normal((5, 9))
+        lasso = Lasso(X, X[:, :2] @ [1.0, -2.0], 1e-20, *both(9))
+        assert [certify_lasso(lasso, *one)[0].ok for one in solutions(lasso)] == [
+            False,
+            False,
+            True,
+        ]
+
+    def test_of_a_weight_below_the_rounding_of_the_residual_is_least_squares(self):
+        rng = np.random.default_rng(1)
+        X, y = rng.standard_normal((30, 8)), rng.standard_normal(30)
+        coef, _, certificate, ambiguous = solved(Lasso(X, y, 1e-18, *both(8)))
+        assert certificate.ok
+        assert not ambiguous
+        np.testing.assert_allclose(coef, np.linalg.lstsq(X, y)[0], rtol=1e-12)
 
 
 class TestTheCertificate:
@@ -153,6 +161,24 @@ class TestTheCertificate:
             consistent = certify_lasso(lasso, wrong, y - X @ wrong)[0]
             assert not consistent.ok
         assert not certify_lasso(lasso, wrong, left)[0].ok
+
+    def test_bounds_the_error_where_no_residual_shows_it(self):
+        """Columns that differ by 1e-6: moving from one to the other changes next to no fit."""
+        X = np.array([[1.0, 1.0], [1.0, 1.0 + 1e-6]])
+        lasso = Lasso(X, X @ [2.0, 1.0], 1e-15, *both(2))
+        coef, left, certificate, _ = solved(lasso)
+        assert certificate.ok
+        wrong = certify_lasso(lasso, coef + np.array([1e-4, -1e-4]), left)[0]
+        names = [name for name, value in wrong.residuals.items() if value > wrong.allowed(name)]
+        assert names == ["error bound"]
+
+    def test_refuses_a_residual_that_is_another_one(self):
+        X, y = np.array([[1.0, 2.0]]), np.array([1.0])
+        lasso = Lasso(X, y, 5.0, *both(2))
+        assert certify_lasso(lasso, np.zeros(2), y)[0].ok
+        found = certify_lasso(lasso, np.zeros(2), 0.5 * y)[0]
+        assert found.residuals["fit"] == pytest.approx(0.5)
+        assert not found.ok
 
     def test_refuses_a_sign_that_is_not_allowed(self):
         coef, left, *_ = solved(self.lasso)

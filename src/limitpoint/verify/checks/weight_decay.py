@@ -13,7 +13,6 @@ import numpy as np
 from limitpoint.dynamics import Optimiser, Trajectory
 from limitpoint.foundation.arrays import Float
 from limitpoint.problem import Problem
-from limitpoint.theory.certificates.contribution_errors import contributions
 from limitpoint.verify import engines
 from limitpoint.verify.sensitivity import EPS, ROUNDING_UNITS, SAFETY
 from limitpoint.verify.verdict import Check
@@ -21,9 +20,8 @@ from limitpoint.verify.verdict import Check
 __all__ = ["weight_decay_checks"]
 
 NAME = "training: distance from the penalised limit"
-# A coefficient has stopped when it grows or falls by no more than this part of the decay, and has
-# decayed when it contributes no more than this part of any row; a run that can say no better than
-# this where it ends is not compared.
+# A coefficient has stopped when it grows or falls by no more than this part of the decay. A run
+# that can say no better than by this part of the limit where it ends is not compared.
 ARRIVED = 1e-3
 
 
@@ -52,7 +50,7 @@ def weight_decay_checks(
 
 
 def _own_distance(problem: Problem, coef: Float, decay: float) -> float | None:
-    """How far the run may be from its limit; None where it has not come near."""
+    """How far the run may be from its limit; None where coefficients still grow."""
     task, chart = problem.regression, problem.network.log_chart(problem.init)
     assert chart is not None, "its steps have been summed"
     assert chart.rates is not None, "its steps have been summed"
@@ -67,8 +65,7 @@ def _own_distance(problem: Problem, coef: Float, decay: float) -> float | None:
     own = np.where(coef > 0, up, np.where(coef < 0, down, np.maximum(up, down)))
     bound = ARRIVED * penalty + rounding
     stopped = np.abs(own) <= bound
-    decayed = contributions(X, task.y, coef) * np.abs(coef) <= ARRIVED
-    if (np.maximum(up, down) > bound).any() or not (stopped | decayed).all():
+    if (np.maximum(up, down) > bound).any():
         return None
     inverse = np.linalg.pinv(X[:, stopped])
     turned = (np.abs(own) + rounding)[stopped] / factor

@@ -50,7 +50,7 @@ def certify_lasso(lasso: Lasso, coef: Float, left: Float) -> tuple[Certificate, 
     signs, active = np.sign(coef), coef != 0
     sides = np.where(active, signs, np.where((slopes < 0) & lasso.falls, -1.0, 1.0))
     open_ = np.where(sides > 0, lasso.rises, lasso.falls)
-    beyond = np.where(open_, sides * slopes - weight, np.where(active, np.inf, -np.inf))
+    beyond = np.where(open_, sides * slopes - weight, -np.inf)
     off = np.where(active, np.abs(beyond), beyond)
     tied = ~active & (beyond >= -CERTIFICATE_TOLERANCE * weight - rounding)
     tight, turned = active | tied, np.abs(beyond) + rounding
