@@ -10,7 +10,7 @@ from limitpoint.dynamics import (
     null_space_drift,
 )
 from limitpoint.networks import activation_times, design, singular_vector_residual
-from limitpoint.theory import limit_given_outer, saddles, stationarity
+from limitpoint.theory import limit_given_outer, penalised_limit, saddles, stationarity
 
 __all__ = [
     "Distance",
@@ -23,6 +23,7 @@ __all__ = [
     "limit_direction",
     "limit_given_outer",
     "null_space_drift",
+    "penalised_limit",
     "saddles",
     "singular_vector_residual",
     "stationarity",

@@ -11,6 +11,10 @@ class Status(Enum):
         "Converged to the least-squares fit: no coefficients that can be reached fit y exactly "
         "(it is outside the range of the columns that can move, or signs or bounds forbid it)."
     )
+    PENALISED = (
+        "Converged to the penalised fit: its optimality conditions hold. The data are fitted as "
+        "far as the penalty lets them be."
+    )
     PROVED = (
         "Proved: float64 alone does not certify this limit (rounding hides the data or their rank, "
         "ties are not decided, or the data are badly conditioned), but exact arithmetic does, for "
@@ -94,10 +98,11 @@ class Status(Enum):
 
     @property
     def ok(self) -> bool:
-        """Whether the limit, exactly or by least squares, the margin or the end was reached."""
+        """Whether the limit, exact or by least squares, the margin or the end was reached."""
         return self in (
             Status.CONVERGED,
             Status.LEAST_SQUARES,
+            Status.PENALISED,
             Status.PROVED,
             Status.PROVED_LEAST_SQUARES,
             Status.SEPARATED,

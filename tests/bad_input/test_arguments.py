@@ -304,6 +304,11 @@ TABLE = {
         {"problem": problem("rank one"), "outer": 1.0},
         {"problem": NOT_PROBLEM, "outer": (*FINITE_ARRAY, None, [1.0, 2.0], 1e300)},
     ),
+    "penalised_limit": Entry(
+        lp.analysis.penalised_limit,
+        {"problem": problem(), "weight_decay": 0.1},
+        {"problem": NOT_PROBLEM, "weight_decay": (*NUMBER, None, 0, -1.0, 1e-320)},
+    ),
     "predict_path": Entry(
         lp.predict_path,
         {"problem": problem(), "scales": [1.0]},

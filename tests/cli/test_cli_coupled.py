@@ -72,6 +72,29 @@ def test_training_with_noise(limitpoint):
     assert "training: distance from the law's end" in out
 
 
+@pytest.mark.parametrize("truth", ["true", "True", "false"])
+def test_momentum_and_weight_decay(limitpoint, truth):
+    settings = ("--set", "momentum=0.9", "--set", f"nesterov={truth}", "--set", "weight_decay=0.01")
+    options = ("--optimiser", "gd", *settings, "--learning-rate", "0.001", "--steps", "200")
+    status, out, _ = limitpoint("train", *BALANCED, *options, "--json")
+    network = lp.RankOne(depth=3, width=2)
+    problem = lp.Problem(network, lp.Init.balanced(network, TASK, norm=0.5), TASK)
+    rule = lp.GD(1e-3, momentum=0.9, nesterov=truth != "false", weight_decay=0.01)
+    assert status == 0
+    assert json.loads(out)["coefs"][-1] == lp.train(problem, rule, 200).coef.tolist()
+
+
+def test_sweep_with_momentum_of_both(limitpoint):
+    options = ("--set", "momentum=0.5", "--set", "nesterov=true", "--steps", "10", "--seeds", "1")
+    status, out, _ = limitpoint("sweep", *DATA, *options, "--json")
+    assert status == 0
+    words = "momentum=0.5, nesterov=True)"
+    assert json.loads(out)["optimisers"] == [
+        f"GD(learning_rate=0.001, {words}",
+        f"SGD(learning_rate=0.001, batch_size=1, {words}",
+    ]
+
+
 @pytest.mark.slow
 def test_sweep(limitpoint):
     status, out, err = limitpoint(
@@ -117,10 +140,23 @@ def test_sweep(limitpoint):
         ),
         (("verify", *BALANCED, "--batch-size", "1"), "--batch-size needs --learning-rate"),
         (
-            ("verify", *DATA, "--batch-size", "1", "--learning-rate", "0.01", "--steps", "10"),
+            (
+                *("verify", *DATA, "--depth", "3", "--batch-size", "1"),
+                *("--learning-rate", "0.01", "--steps", "10"),
+            ),
             "verify cannot judge noisy training of Diagonal",
         ),
         (("sweep", *BALANCED, "--seeds", "0"), "--seeds must be at least 1"),
+        (("sweep", *BALANCED, "--set", "momentum=1"), "--set momentum must be a number in [0, 1)"),
+        (("sweep", *BALANCED, "--set", "batch_size=2"), "the optimiser gd has no batch_size"),
+        (
+            ("train", *BALANCED, "--optimiser", "gd", "--set", "nesterov=yes"),
+            "--set must be like batch_size=2 or nesterov=true; it is 'nesterov=yes'",
+        ),
+        (
+            ("train", *BALANCED, "--optimiser", "gd", "--set", "momentum=true"),
+            "--set momentum must be a number in [0, 1)",
+        ),
         (("sweep", *BALANCED, "--scales", "1,1"), "scales must differ"),
     ],
 )

@@ -162,6 +162,7 @@ def analyse(draw: Draw, call: Judge, folder: Path) -> None:
         lambda: call(lp.analysis.activation_times, found.network, found.init),
         lambda: call(lp.analysis.saddles, found),
         lambda: call(lp.analysis.limit_given_outer, found, draw.array()),
+        lambda: call(lp.analysis.penalised_limit, found, draw.number()),
         lambda: call(
             lp.analysis.stationarity,
             found,

@@ -71,6 +71,8 @@ class TestRegistry:
             "varre2023.theorem3.2b",
             "varre2023.theoremC.12",
             "limitpoint.null_space_law",
+            "limitpoint.step_law",
+            "limitpoint.weight_decay",
             "lyu2023.lemma3",
             "lyu2023.proposition1",
             "lyu2023.theorem3",
@@ -108,7 +110,12 @@ class TestChoice:
         b[2] = a[2]
         problem = problem_from(a, b)
         assert lp.predict(problem).theorem.id == "limitpoint.sign_constrained"
-        assert applicable(problem) == ["limitpoint.sign_constrained", "limitpoint.boundary"]
+        assert applicable(problem) == [
+            "limitpoint.sign_constrained",
+            "limitpoint.boundary",
+            "limitpoint.step_law",
+            "limitpoint.weight_decay",
+        ]
 
     def test_the_theorems_that_share_a_problem_agree_on_it(self):
         problem = problem_from(np.full(6, 0.7), np.zeros(6))
@@ -150,7 +157,8 @@ class TestChoice:
     def test_signs_that_no_fit_has_are_on_the_boundary(self):
         problem = diagonal_problem([[1.0, 2.0]], [-3.0], [1.0, 1.0], [1.0, 1.0])
         assert lp.predict(problem).theorem.id == "limitpoint.boundary"
-        assert applicable(problem) == ["limitpoint.boundary"]
+        laws = ["limitpoint.step_law", "limitpoint.weight_decay"]
+        assert applicable(problem) == ["limitpoint.boundary", *laws]
 
 
 class TestConditions:
@@ -206,7 +214,7 @@ class TestConditions:
                 "varre2023.theorem3.1_at_zero",
                 "yun2021.theorem7",
             )
-            if theorem.id == "limitpoint.diagonalisable":
+            if theorem.id in ("limitpoint.diagonalisable", "limitpoint.weight_decay"):
                 continue  # at every scale
             if theorem.id in ("yun2021.theorem6", "limitpoint.one_sample"):
                 found = condition(problem, theorem.id, "scale below infinity")

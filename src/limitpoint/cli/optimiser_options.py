@@ -24,9 +24,12 @@ __all__ = [
     "Shuffle",
     "Steps",
     "check_batch_size",
+    "gd_and_sgd",
     "named_optimiser",
     "optimiser_of",
 ]
+
+TRUTHS = {"true": True, "false": False}
 
 LearningRate = Annotated[float, typer.Option(help="Learning rate of gradient descent.")]
 BatchSize = Annotated[
@@ -47,8 +50,8 @@ Settings = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        metavar="NAME=NUMBER",
-        help="A setting of --optimiser, like batch_size=2; may be repeated.",
+        metavar="NAME=VALUE",
+        help="A setting of --optimiser, like momentum=0.9 or nesterov=true; may be repeated.",
     ),
 ]
 NoiseSize = Annotated[
@@ -89,24 +92,50 @@ def optimiser_of(
 def named_optimiser(
     name: str | None, learning_rate: float, settings: list[str] | None
 ) -> "Optimiser":
-    """An optimiser of the registry, with its settings as NAME=NUMBER."""
+    """An optimiser of the registry, with its settings as NAME=VALUE."""
     from limitpoint import dynamics
 
     if name is None:
         raise LimitpointError("--set belongs to --optimiser: add it")
-    given: dict[str, Any] = {"learning_rate": learning_rate}
-    for setting in settings or ():
-        key, sign, value = setting.partition("=")
-        try:
-            number = float(value)
-        except ValueError:
-            sign = ""
-        if not sign:
-            raise LimitpointError(f"--set must be like batch_size=2; it is {setting!r}")
-        given[key] = int(number) if number.is_integer() and "." not in value else number
     kind = chosen(name, dynamics.OPTIMISERS, "--optimiser")
+    return _made(kind, {"learning_rate": learning_rate, **_values(settings)})
+
+
+def gd_and_sgd(
+    learning_rate: float, batch_size: int, shuffle: bool, settings: list[str] | None
+) -> "list[Optimiser]":
+    """Gradient descent and SGD, with the same settings."""
+    given = {"learning_rate": learning_rate, **_values(settings)}
+    batches = {"batch_size": batch_size, "replacement": not shuffle}
+    return [_made("gd", given), _made("sgd", batches | given)]
+
+
+def _made(kind: str, given: dict[str, Any]) -> "Optimiser":
+    """From the registry; complaints name the options."""
+    from limitpoint import dynamics
+
     made = dynamics.OPTIMISERS[kind]
     known = [field.name for field in fields(made)]  # type: ignore[arg-type]  # data classes all
     typed = {key: f"--set {key}" for key in known} | {"learning_rate": "--learning-rate"}
     with as_typed(typed):
         return dynamics.made_optimiser(kind, **given)
+
+
+def _values(settings: list[str] | None) -> dict[str, Any]:
+    """NAME=NUMBER, true or false."""
+    given: dict[str, Any] = {}
+    for setting in settings or ():
+        key, sign, value = setting.partition("=")
+        if sign and value.lower() in TRUTHS:
+            given[key] = TRUTHS[value.lower()]
+            continue
+        try:
+            number = float(value)
+        except ValueError:
+            sign = ""
+        if not sign:
+            raise LimitpointError(
+                f"--set must be like batch_size=2 or nesterov=true; it is {setting!r}"
+            )
+        given[key] = int(number) if number.is_integer() and "." not in value else number
+    return given

@@ -18,6 +18,7 @@ from limitpoint.cli.optimiser_options import (
     Shuffle,
     Steps,
     check_batch_size,
+    gd_and_sgd,
     named_optimiser,
     optimiser_of,
 )
@@ -56,6 +57,10 @@ ProbeNames = Annotated[
         help=f"Record this too: {', '.join(hyphened(PROBES))}, or your own; may be repeated.",
         autocompletion=completing(*PROBES),
     ),
+]
+BothSettings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="A setting of both, like momentum=0.9; may be repeated."),
 ]
 Seeds = Annotated[int, typer.Option(help="Number of runs of SGD at each scale.")]
 ScaleList = Annotated[
@@ -163,6 +168,7 @@ def sweep_command(
     scales: ScaleList = None,
     seeds: Seeds = 10,
     probes: ProbeNames = None,
+    settings: BothSettings = None,
     steps: Steps = 20_000,
     json_: Json = False,
     plot_: Plot = None,
@@ -179,7 +185,7 @@ def sweep_command(
     known = [chosen(name, dynamics.PROBES, "--probe") for name in probes or ()]
     found = lp.train_many(
         problem,
-        [lp.GD(learning_rate), lp.SGD(learning_rate, batch_size, replacement=not shuffle)],
+        gd_and_sgd(learning_rate, batch_size, shuffle, settings),
         steps,
         scales=None if scales is None else numbers(scales, "--scales"),
         seeds=range(seeds),

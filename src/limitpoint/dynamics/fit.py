@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from limitpoint.dynamics.relative_residual import RelativeResidual
-from limitpoint.errors import DataError
 from limitpoint.foundation.arrays import Float
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
@@ -22,16 +21,10 @@ __all__ = [
 ]
 
 
-def loss_at(problem: Problem, layers: Sequence[Any], noise: Any = None) -> Any:
-    """The task's loss at these layers, with noise on the labels where given; traceable by JAX."""
+def loss_at(problem: Problem, layers: Sequence[Any]) -> Any:
+    """The task's loss at these layers; traceable by JAX."""
     task = problem.task
-    if noise is not None and not isinstance(task, Regression):
-        raise DataError(
-            f"noise on the labels is for a regression, whose y are numbers; it is {task!r}. Train "
-            "on it by GD or SGD"
-        )
-    y = task.y if noise is None else task.y + noise
-    return task.loss_of_outputs(problem.network.outputs(layers, task.X), y)
+    return task.loss_of_outputs(problem.network.outputs(layers, task.X), task.y)
 
 
 def smooth_loss_at(problem: Problem, layers: Sequence[Any], size: float) -> Any:

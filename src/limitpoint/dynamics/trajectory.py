@@ -16,6 +16,9 @@ from limitpoint.status import Status
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from limitpoint.dynamics.training.start_of_flow import EffectiveStart
+    from limitpoint.init import Init
 else:
     xr = lazy_module("xarray", "to_xarray")
 
@@ -62,6 +65,9 @@ class Trajectory(Labelled, Result):
         Step numbers of a training run, None for a flow.
     margins
         Margins `y_i f(x_i)`, times × m, of a classification: there the coefficients grow for ever.
+    effective_start
+        Of gradient steps of a network of two layers with one number per coefficient and layer: from
+        where gradient flow would get where each record is, and the sums that this takes.
     feature_names, target_names
         The names that the task has for its features and outputs, or None.
     """
@@ -80,6 +86,7 @@ class Trajectory(Labelled, Result):
     duals: Float | None = None
     steps: NDArray[np.int64] | None = None
     margins: Float | None = None
+    effective_start: "EffectiveStart | None" = None
 
     def __post_init__(self) -> None:
         for array in (*self._along_time().values(), *(self.layers or ())):
@@ -135,7 +142,18 @@ class Trajectory(Labelled, Result):
         """The same run with these of its records only: whole numbers, truths or a slice."""
         chosen = {name: np.asarray(array)[records] for name, array in self._along_time().items()}
         layers = None if self.layers is None else tuple(layer[records] for layer in self.layers)
-        return replace(self, **chosen, layers=layers)
+        start = self.effective_start
+        found = None if start is None else start.select(records)
+        return replace(self, **chosen, layers=layers, effective_start=found)
+
+    @property
+    def effective_init(self) -> "tuple[Init, ...]":
+        """The effective start at every record: gradient flow from there fits `Xβ` there with β.
+
+        The law of the step, `limitpoint.step_law`. Empty where it does not hold.
+        """
+        start = self.effective_start
+        return () if start is None else tuple(start.init(r) for r in range(len(self.times)))
 
     @property
     def coef(self) -> Float:
@@ -187,6 +205,9 @@ class Trajectory(Labelled, Result):
             data = data.assign_coords(log_time=("time", self.log_times))
             data["log_loss"] = ("time", self.log_losses)
             data["margin"] = (("time", "sample"), self.margins)
+        if self.effective_start is not None:
+            data["log_shrinkage"] = (("time", "feature"), self.effective_start.log_shrinkage)
+            data["shift"] = (("time", "feature"), self.effective_start.shift)
         return data if self.steps is None else data.assign_coords(step=("time", self.steps))
 
     def to_dict(self) -> dict[str, Any]:

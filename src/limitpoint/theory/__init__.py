@@ -14,6 +14,7 @@ from limitpoint.theory.solvers.margin.certify.stationarity import stationarity
 from limitpoint.theory.theorems.diagonalisable import Reduction, reduction_of
 from limitpoint.theory.theorems.null_space_law import limit_given_outer
 from limitpoint.theory.theorems.varre2023 import is_whitened
+from limitpoint.theory.theorems.weight_decay import penalised_limit
 from limitpoint.theory.theorems.zhao2026 import saddles
 from limitpoint.theory.two_layer.riccati import JumpProcess
 from limitpoint.theory.two_layer.spectral_path import exact_spectrum, spectral_jumps
@@ -36,6 +37,7 @@ __all__ = [
     "explain",
     "is_whitened",
     "limit_given_outer",
+    "penalised_limit",
     "predict",
     "predict_path",
     "prove",

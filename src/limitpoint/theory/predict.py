@@ -18,7 +18,9 @@ from limitpoint.theory.theorems import (
     separable_mirror_flow,
     sign_boundary,
     sign_constrained,
+    step_law,
     varre2023,
+    weight_decay,
     yun2021,
     zhao2026,
 )
@@ -36,7 +38,9 @@ PAPERS = (
     null_space_law,
     separable_mirror_flow,
     rank_one_any_start,
+    step_law,
     varre2023,
+    weight_decay,
     yun2021,
     zhao2026,
 )

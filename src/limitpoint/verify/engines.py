@@ -7,6 +7,7 @@ from limitpoint.status import Status
 from limitpoint.theory import (
     convergence_bound,
     limit_given_outer,
+    penalised_limit,
     saddles,
     two_layer_bounds,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "limit_direction",
     "limit_given_outer",
     "null_space_drift",
+    "penalised_limit",
     "predict",
     "saddles",
     "train",

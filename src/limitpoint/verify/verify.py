@@ -14,6 +14,7 @@ from limitpoint.tasks import Classification
 from limitpoint.theory import Limit, explain
 from limitpoint.verify import engines
 from limitpoint.verify.checks.plateaus import compare_plateaus
+from limitpoint.verify.checks.step_law import step_law_checks
 from limitpoint.verify.checks.training_checks import (
     has_null_space,
     law_check,
@@ -22,6 +23,7 @@ from limitpoint.verify.checks.training_checks import (
     training_notes,
 )
 from limitpoint.verify.checks.two_layer_checks import two_layer_bound_checks, two_layer_checks
+from limitpoint.verify.checks.weight_decay import weight_decay_checks
 from limitpoint.verify.classification_verdict import verdict_on_classification
 from limitpoint.verify.independent_run import flow_checks, independent_evidence
 from limitpoint.verify.sensitivity import ACCUMULATION, EPS, SAFETY, Sensitivity, sensitivity_of
@@ -61,12 +63,16 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
     problem
         A problem that some theorem covers.
     training
-        Also train with this optimiser, and once more with half its step to learn how much of the
-        distance the step size explains. A noisy one (SGD, label noise) is judged by the law that
-        noise obeys too, `limitpoint.null_space_law`, which rank-one, fully connected and two-layer
-        networks have.
+        Also train with this optimiser. Networks of two layers with one number per coefficient and
+        layer (`Diagonal(2)`, `SignedPower(2)`, `Paired`) obey the law of the step, at any step,
+        batch, noise and weight decay: the run must be where gradient flow from its effective start
+        would be, whether it has come to fit the data or not; and a run of GD with weight decay
+        that is long enough must end at `analysis.penalised_limit`. Others are trained once more
+        with half the step, to learn how much of the distance the step size explains; with noise
+        (SGD, label noise) they are judged by the law that noise obeys too,
+        `limitpoint.null_space_law`, which rank-one, fully connected and two-layer networks have.
     steps
-        Number of training steps (twice as many for the refined run).
+        Number of training steps (twice as many for a refined run).
 
     Examples
     --------
@@ -137,9 +143,10 @@ def _verdict(problem: Problem, training: Optimiser | None, steps: int, parts: Jo
     run = None
     if training is not None:
         parts.advance(1, "training")
-        notes += training_notes(problem, limit)
         run = engines.train(problem, training, steps)
-        checks += _training_checks(problem, training, run, steps, scales)
+        trained = _training_checks(problem, training, run, steps, scales)
+        checks += trained[0]
+        notes += trained[1]
     missing = (*_uncertified(limit), *evidence.missing)
     return Verdict(problem, tuple(checks), limit, tuple(flows), run, tuple(notes), missing)
 
@@ -195,15 +202,28 @@ def _law_checks(
 
 def _training_checks(
     problem: Problem, training: Optimiser, run: Trajectory, steps: int, scales: Sensitivity
-) -> list[Check]:
-    """By the law of noise, or by the flow's end and a run with half the step."""
+) -> tuple[list[Check], tuple[str, ...]]:
+    """By a law that steps obey where there is one, or by the flow's end and half the step."""
+    if run.effective_start is not None:
+        checks, notes = step_law_checks(problem, run)
+        if training.shrinkage > 0 and not training.is_random:
+            ended = weight_decay_checks(problem, training, run)
+            checks, notes = checks + ended[0], notes + ended[1]
+        return checks, notes
+    notes = training_notes(problem, scales.limit)
+    if training.shrinkage > 0:
+        raise LimitpointError(
+            "verify cannot judge training with weight decay, which does not end at the limit of "
+            "gradient flow, of this network: only networks of two layers with one number per "
+            "coefficient and layer have a law that it obeys. Drop weight_decay"
+        )
     if training.is_random:
-        return random_training_checks(problem, training, run)
+        return random_training_checks(problem, training, run), notes
     finer = engines.train(problem, training.refined(), 2 * steps)
     checks = training_checks(problem, training, run, finer, scales)
     if isinstance(problem.network, CoupledNetwork | TwoLayer) and has_null_space(problem):
         checks.append(law_check("training", problem, run, steps))
-    return checks
+    return checks, notes
 
 
 def _check_visible(problem: Problem, scales: Sensitivity) -> None:

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from limitpoint.dynamics.fit import loss_at
 from limitpoint.dynamics.training.chunks import Chunks
-from limitpoint.dynamics.training.optimisers import Layers, Optimiser, Step
+from limitpoint.dynamics.training.descent import Layers
+from limitpoint.dynamics.training.optimisers import Optimiser
 from limitpoint.dynamics.training.probes import Probe
 from limitpoint.dynamics.training.smaller_problem import Compressed
+from limitpoint.dynamics.training.start_of_flow import StepSums
 from limitpoint.foundation.arrays import Float
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.networks import CoupledNetwork
@@ -48,6 +50,8 @@ class Ends:
         Coefficients at the end.
     outers
         Products of all layers but the first at the end, where the network has such.
+    growth
+        What the steps multiply the start by, in logarithms (`EffectiveStart`), where there is such.
     outputs
         Outputs at the end, of the shape of y.
     """
@@ -56,6 +60,7 @@ class Ends:
     coefs: Float
     outputs: Float
     outers: Float | None
+    growth: Float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +101,9 @@ class Ensemble:
         )
         shape = (len(seeds), len(scales), *self.small.problem.task.coef_shape)
         integrals = tuple(jnp.zeros(shape) for _ in self._integrated)
-        state, records, chunks = (layers, integrals), [], Chunks()
+        sums = () if self._sums is None else self._sums.start(shape)
+        memory = self.optimiser.memory(layers)
+        state, records, chunks = ((*layers, *memory), integrals, sums), [], Chunks()
         for drawn, stops, draws in self._stretches(seeds, schedule):
             for begin, group, asked in _groups(drawn, stops, schedule):
                 for first, last in chunks.between(begin, int(group[-1])):
@@ -105,16 +112,21 @@ class Ensemble:
                     new = (group <= last) & (group > (first or -1))  # the start with the first
                     records.append(np.asarray(kept)[asked & new])  # waits for the call
                     advanced(last - first)
-        return self._ends(np.concatenate(records), *ends)
+        growth = None if self._sums is None else self._sums.growth(state[2], int(schedule[-1]))
+        return self._ends(np.concatenate(records), growth, *ends)
+
+    @cached_property
+    def _sums(self) -> StepSums | None:
+        return StepSums.of(self.small.problem, self.optimiser)
 
     @cached_property
     def _integrated(self) -> tuple[Probe, ...]:
         return tuple(probe for probe in self.probes if probe.integrates)
 
     @cached_property
-    def _step(self) -> Step:
+    def _step(self) -> Any:
         """One step of all runs: a draw is for one seed, and serves all scales."""
-        one = self.optimiser.stepper(self.small.problem)
+        one = self.optimiser.stepper(self.small.problem) if self._sums is None else self._sums.step
         drawn = 0 if self.optimiser.is_random else None
         return jax.vmap(jax.vmap(one, (0, None)), (0, drawn))
 
@@ -126,6 +138,7 @@ class Ensemble:
         """
         time_per_step, problem = self.optimiser.time_per_step, self.small.problem
         network, X = problem.network, problem.task.X
+        count = len(problem.init.direction)
 
         def ends(layers: Layers) -> Any:
             outer = network.outer(layers) if isinstance(network, CoupledNetwork) else None
@@ -135,21 +148,25 @@ class Ensemble:
             starts = _over_runs(network.coef)(layers)
 
             def one(i: Any, now: Any) -> Any:
-                layers, integrals = now
+                layers, integrals, sums = now
                 after = self._step(layers, None if draws is None else draws[i - drawn])
-                slopes = self._integrands(layers)
-                return after, tuple(
+                if self._sums is not None:
+                    after, moved = after
+                    sums = self._sums.added(sums, moved, i)
+                slopes = self._integrands(layers[:count])
+                integrals = tuple(
                     total + time_per_step * slope
                     for total, slope in zip(integrals, slopes, strict=True)
                 )
+                return after, integrals, sums
 
             def to_stop(now: Any, stop: Any) -> Any:
                 reached, inner = now
                 inner = jax.lax.fori_loop(reached, stop, one, inner)
-                return (stop, inner), _over_runs(self._read)(*inner, starts)
+                return (stop, inner), _over_runs(self._read)(inner[0][:count], inner[1], starts)
 
             (_, state), kept = jax.lax.scan(to_stop, (first, state), stops)
-            return state, kept, _over_runs(ends)(state[0])
+            return state, kept, _over_runs(ends)(state[0][:count])
 
         return jax.jit(advance)
 
@@ -200,13 +217,15 @@ class Ensemble:
             )
             yield first, np.union1d(schedule[inside], [end]), jnp.asarray(draws)
 
-    def _ends(self, records: Float, coefs: Any, outputs: Any, outers: Any) -> Ends:
+    def _ends(self, records: Float, growth: Any, coefs: Any, outputs: Any, outers: Any) -> Ends:
         """With the axes in the order in which they are handed on, in the problem's own features."""
         coefs = np.swapaxes(self.small.coef(np.asarray(coefs)), 0, 1)
         if outers is not None:
             outers = np.swapaxes(self.small.outer(np.asarray(outers)), 0, 1)
         outputs = np.swapaxes(np.asarray(outputs), 0, 1)
-        return Ends(np.moveaxis(records, (2, 1, 0), (0, 1, 2)), coefs, outputs, outers)
+        if growth is not None:  # sides, seeds, scales, features
+            growth = np.moveaxis(np.asarray(growth), (2, 1, 0), (0, 1, 2))
+        return Ends(np.moveaxis(records, (2, 1, 0), (0, 1, 2)), coefs, outputs, outers, growth)
 
 
 def _over_runs(function: Any) -> Any:

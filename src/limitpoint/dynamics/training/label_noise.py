@@ -10,20 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from limitpoint.dynamics.diffusion import Diffusion
-from limitpoint.dynamics.fit import loss_at
+from limitpoint.dynamics.training.descent import DrawnLoss
 from limitpoint.dynamics.training.optimisers import (
     STEPS_PER_BLOCK,
-    Layers,
-    Optimiser,
-    Step,
-    as_learning_rate,
-    descend,
+    GradientRule,
 )
-from limitpoint.errors import LimitpointError, NetworkError
+from limitpoint.errors import DataError, LimitpointError, NetworkError
 from limitpoint.foundation.arrays import Float, as_kind, as_number, as_positive, as_seed
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.networks import TwoLayer
 from limitpoint.problem import Problem, as_problem
+from limitpoint.tasks import Regression
 
 if TYPE_CHECKING:
     import jax
@@ -38,7 +35,7 @@ NUMBERS_PER_BLOCK = 2**17
 
 
 @dataclass(frozen=True)
-class LabelNoise(Optimiser):
+class LabelNoise(GradientRule):
     """Gradient descent on labels with fresh noise in every step, `y + ε_t`, `ε_t ~ δ N(0, I)`.
 
     `θ ← θ − learning_rate · ∇ loss_factor · ½‖f(X) − y − ε_t‖²`, for any network and any y.
@@ -52,6 +49,8 @@ class LabelNoise(Optimiser):
     seed
         Of the noise: the same seed gives the same noise, in units of δ, in the same step, whatever
         is recorded.
+    momentum, nesterov, weight_decay
+        As of `GD`.
 
     References
     ----------
@@ -67,19 +66,26 @@ class LabelNoise(Optimiser):
     True
     """
 
-    learning_rate: float
     delta: float
     seed: int = 0
 
-    def __init__(self, learning_rate: float, delta: float, *, seed: int = 0) -> None:
-        object.__setattr__(self, "learning_rate", as_learning_rate(learning_rate))
+    def __init__(
+        self,
+        learning_rate: float,
+        delta: float,
+        *,
+        seed: int = 0,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        weight_decay: float = 0.0,
+    ) -> None:
+        object.__setattr__(self, "learning_rate", learning_rate)
+        object.__setattr__(self, "momentum", momentum)
+        object.__setattr__(self, "nesterov", nesterov)
+        object.__setattr__(self, "weight_decay", weight_decay)
+        super().__post_init__()
         object.__setattr__(self, "delta", _checked_delta(delta))
         object.__setattr__(self, "seed", as_seed(seed, "seed", LimitpointError))
-
-    @property
-    def time_per_step(self) -> float:
-        """The learning rate."""
-        return self.learning_rate
 
     @property
     def is_random(self) -> bool:
@@ -93,8 +99,9 @@ class LabelNoise(Optimiser):
 
     @property
     def label(self) -> str:
-        """The learning rate and the size of the noise."""
-        return f"LabelNoise(learning_rate={self.learning_rate}, delta={self.delta})"
+        """Everything but the seed."""
+        facts = (fact for fact in self._facts() if not fact.startswith("seed="))
+        return f"LabelNoise({', '.join(facts)})"
 
     def refined(self) -> "LabelNoise":
         """Half the learning rate, with the same δ and seed.
@@ -107,14 +114,17 @@ class LabelNoise(Optimiser):
         """The same rule with other noise."""
         return replace(self, seed=seed)
 
-    def stepper(self, problem: Problem) -> Step:
-        """One step down the gradient of the loss on the noisy labels."""
-        gradient = jax.grad(lambda layers, noise: loss_at(problem, layers, noise))
-
-        def step(layers: Layers, noise: "jax.Array") -> Layers:
-            return descend(layers, gradient(layers, self.delta * noise), self.learning_rate)
-
-        return step
+    def loss(self, problem: Problem) -> DrawnLoss:
+        """The task's, on noisy labels."""
+        task = problem.task
+        if not isinstance(task, Regression):
+            raise DataError(
+                "noise on the labels is for a regression, whose y are numbers; it is "
+                f"{task!r}. Train on it by GD or SGD"
+            )
+        return lambda outputs, noise: task.loss_of_outputs(
+            outputs(task.X), task.y + self.delta * noise
+        )
 
     def draws(self, n_samples: int, first: int, count: int, outputs: tuple[int, ...] = ()) -> Float:
         """The noise of each step in units of δ, (count, n_samples, *outputs)."""

@@ -1,14 +1,14 @@
 """What a practitioner runs: each optimiser is a value that says how one step is taken."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Iterable
+from dataclasses import Field, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from limitpoint.dynamics.fit import loss_at
+from limitpoint.dynamics.training.descent import Descent, DrawnLoss, Layers, Step, StepInCoefs
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import (
     as_positive,
@@ -17,32 +17,29 @@ from limitpoint.foundation.arrays import (
     as_whole_number,
     check_numbers,
 )
-from limitpoint.foundation.display import Setting
+from limitpoint.foundation.display import Setting, brief
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.problem import Problem
 
 if TYPE_CHECKING:
-    import jax
     import jax.numpy as jnp
 else:
-    jax, jnp = lazy_module("jax", "training"), lazy_module("jax.numpy", "training")
+    jnp = lazy_module("jax.numpy", "training")
 
 __all__ = [
     "GD",
     "SGD",
     "Draws",
+    "GradientRule",
     "Indices",
     "Layers",
     "Optimiser",
     "Step",
     "as_learning_rate",
-    "descend",
 ]
 
-Layers: TypeAlias = "tuple[jax.Array, ...]"
 Draws = NDArray[Any]
 Indices = NDArray[np.int32]
-Step = Callable[[Layers, Any], Layers]
 
 # Batches are drawn in blocks of about so many steps, each from a generator of its own: the draw of
 # a step then depends on the seed and the step alone, and any stretch of a run can be drawn again.
@@ -65,7 +62,27 @@ class Optimiser(Setting, ABC):
 
     @abstractmethod
     def stepper(self, problem: Problem) -> Step:
-        """The map from the layers, and what was drawn for this step, to the next layers."""
+        """The map from the layers, and what was drawn for this step, to the next layers.
+
+        Of a rule with a memory it maps the layers followed by the memory to the same.
+        """
+
+    def memory(self, layers: Layers) -> Layers:
+        """What a step needs besides the layers, at the start: by default nothing."""
+        return ()
+
+    def step_in_coefs(self, problem: Problem) -> StepInCoefs | None:
+        """The same step, and what it adds to the mirror coordinates, `−learning_rate · ∂loss/∂β`.
+
+        None, as by default, unless the step is one against a gradient and nothing else but decay:
+        `θ ← (1 − shrinkage)(θ + (∂β/∂θ)ᵀ added)`.
+        """
+        return None
+
+    @property
+    def shrinkage(self) -> float:
+        """The share of themselves that layers lose in every step, by decay."""
+        return 0.0
 
     @property
     def is_random(self) -> bool:
@@ -82,6 +99,14 @@ class Optimiser(Setting, ABC):
         """The rule in words, without the seed."""
         return str(self)
 
+    def _facts(self) -> Iterable[str]:
+        """The fields, but those for keywords alone that are left at their defaults."""
+        all_: Iterable[Field[Any]] = fields(self)  # type: ignore[arg-type]  # data classes all
+        for one in sorted(all_, key=lambda one: one.kw_only is True):
+            value = getattr(self, one.name)
+            if not (one.kw_only and value == one.default):
+                yield f"{one.name}={brief(value)}"
+
     def with_seed(self, seed: int) -> "Optimiser":
         """The same rule with other draws; itself where nothing is drawn."""
         return self
@@ -97,38 +122,82 @@ class Optimiser(Setting, ABC):
 
 
 @dataclass(frozen=True)
-class GD(Optimiser):
-    """Full-batch gradient descent, `θ ← θ − learning_rate · ∇loss(θ)`.
-
-    The loss is the task's, `loss_factor` included.
-    """
+class GradientRule(Optimiser):
+    """Steps against the gradient of a loss that may be drawn, with momentum and weight decay."""
 
     learning_rate: float
+    momentum: float = field(default=0.0, kw_only=True)
+    nesterov: bool = field(default=False, kw_only=True)
+    weight_decay: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "learning_rate", as_learning_rate(self.learning_rate))
+        rate = as_learning_rate(self.learning_rate)
+        checked = Descent.of(rate, self.momentum, self.nesterov, self.weight_decay)
+        for one in fields(checked):
+            object.__setattr__(self, one.name, getattr(checked, one.name))
+
+    @abstractmethod
+    def loss(self, problem: Problem) -> DrawnLoss:
+        """The loss that a step sees."""
 
     @property
     def time_per_step(self) -> float:
-        """The learning rate."""
-        return self.learning_rate
+        """The learning rate, over `1 − momentum`."""
+        return self._descent.time_per_step
 
-    def refined(self) -> "GD":
-        """Half the learning rate."""
-        return GD(self.learning_rate / 2)
+    @property
+    def shrinkage(self) -> float:
+        """The learning rate times the weight decay."""
+        return self.learning_rate * self.weight_decay
+
+    def memory(self, layers: Layers) -> Layers:
+        """The velocity, where there is momentum."""
+        return self._descent.memory(layers)
 
     def stepper(self, problem: Problem) -> Step:
-        """One step down the full gradient."""
-        gradient = jax.grad(lambda layers: loss_at(problem, layers))
+        """One step down the gradient."""
+        return self._descent.stepper(problem, self.loss(problem))
 
-        def step(layers: Layers, _: Any) -> Layers:
-            return descend(layers, gradient(layers), self.learning_rate)
+    def step_in_coefs(self, problem: Problem) -> StepInCoefs | None:
+        """The same by way of the coefficients, without momentum."""
+        return self._descent.step_in_coefs(problem, self.loss(problem))
 
-        return step
+    @property
+    def _descent(self) -> Descent:
+        return Descent(self.learning_rate, self.momentum, self.nesterov, self.weight_decay)
 
 
 @dataclass(frozen=True)
-class SGD(Optimiser):
+class GD(GradientRule):
+    """Full-batch gradient descent, `θ ← θ − learning_rate · ∇loss(θ)`.
+
+    The loss is the task's, `loss_factor` included.
+
+    Parameters
+    ----------
+    learning_rate
+        Step size η, positive.
+    momentum
+        μ in [0, 1): `v ← μv + ∇loss`, `θ ← θ − ηv`, the heavy ball of Polyak (1964).
+    nesterov
+        Whether the step is `η(∇loss + μv)` instead.
+    weight_decay
+        λ: every gradient has `λθ` added to it. Training then ends at a penalised fit,
+        `analysis.penalised_limit`.
+    """
+
+    def refined(self) -> "GD":
+        """Half the learning rate."""
+        return replace(self, learning_rate=self.learning_rate / 2)
+
+    def loss(self, problem: Problem) -> DrawnLoss:
+        """The task's."""
+        task = problem.task
+        return lambda outputs, _: task.loss_of_outputs(outputs(task.X), task.y)
+
+
+@dataclass(frozen=True)
+class SGD(GradientRule):
     """Stochastic gradient descent: every step sees the samples of a random batch B only.
 
     `θ ← θ − learning_rate · ∇loss_B(θ)`, `loss_B = loss_factor · ½ · (m/b) · Σ_{j ∈ B} (x_jβ −
@@ -147,6 +216,8 @@ class SGD(Optimiser):
         batches; the `m mod b` samples that are left over at its end are dropped.
     seed
         Of the batches: the same seed gives the same batch in the same step, whatever is recorded.
+    momentum, nesterov, weight_decay
+        As of `GD`.
 
     Notes
     -----
@@ -165,27 +236,33 @@ class SGD(Optimiser):
     (2, 2)
     """
 
-    learning_rate: float
     batch_size: int
     replacement: bool = True
     seed: int = 0
 
     def __init__(
-        self, learning_rate: float, batch_size: int, *, replacement: bool = True, seed: int = 0
+        self,
+        learning_rate: float,
+        batch_size: int,
+        *,
+        replacement: bool = True,
+        seed: int = 0,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        weight_decay: float = 0.0,
     ) -> None:
         size = as_whole_number(batch_size, 1, "batch_size", LimitpointError)
         what = "the batches drawn at once"
         check_numbers(STEPS_PER_BLOCK * size, "batch_size", what, LimitpointError)
-        object.__setattr__(self, "learning_rate", as_learning_rate(learning_rate))
+        object.__setattr__(self, "learning_rate", learning_rate)
         object.__setattr__(self, "batch_size", size)
         drawn = as_truth(replacement, "replacement", LimitpointError)
         object.__setattr__(self, "replacement", drawn)
         object.__setattr__(self, "seed", as_seed(seed, "seed", LimitpointError))
-
-    @property
-    def time_per_step(self) -> float:
-        """The learning rate."""
-        return self.learning_rate
+        object.__setattr__(self, "momentum", momentum)
+        object.__setattr__(self, "nesterov", nesterov)
+        object.__setattr__(self, "weight_decay", weight_decay)
+        super().__post_init__()
 
     @property
     def is_random(self) -> bool:
@@ -194,9 +271,9 @@ class SGD(Optimiser):
 
     @property
     def label(self) -> str:
-        """The learning rate, the batch size and how it is drawn."""
-        how = "" if self.replacement else ", replacement=False"
-        return f"SGD(learning_rate={self.learning_rate}, batch_size={self.batch_size}{how})"
+        """Everything but the seed, and replacement where batches are drawn without."""
+        left_out = ("seed=", "replacement=True")
+        return f"SGD({', '.join(fact for fact in self._facts() if not fact.startswith(left_out))})"
 
     def refined(self) -> "SGD":
         """Half the learning rate, with the same batch size and seed."""
@@ -206,22 +283,13 @@ class SGD(Optimiser):
         """The same rule with other batches."""
         return replace(self, seed=seed)
 
-    def stepper(self, problem: Problem) -> Step:
-        """One step down the gradient of the batch's loss."""
+    def loss(self, problem: Problem) -> DrawnLoss:
+        """The batch's, `m/b` times."""
         self._check_size(problem.task.n_samples)
-        task, network = problem.task, problem.network
+        task = problem.task
         X, y = jnp.asarray(task.X), jnp.asarray(task.y)
         weight = task.n_samples / self.batch_size
-
-        def batch_loss(layers: Layers, batch: "jax.Array") -> Any:
-            return weight * task.loss_of_outputs(network.outputs(layers, X[batch]), y[batch])
-
-        gradient = jax.grad(batch_loss)
-
-        def step(layers: Layers, batch: "jax.Array") -> Layers:
-            return descend(layers, gradient(layers, batch), self.learning_rate)
-
-        return step
+        return lambda outputs, batch: weight * task.loss_of_outputs(outputs(X[batch]), y[batch])
 
     def draws(
         self, n_samples: int, first: int, count: int, outputs: tuple[int, ...] = ()
@@ -264,8 +332,3 @@ def as_learning_rate(value: Any) -> float:
             f"learning_rate must be at most {LARGEST_RATE:g}, or times overflow; it is {rate:g}"
         )
     return rate
-
-
-def descend(layers: Layers, slopes: Layers, rate: float) -> Layers:
-    """One step of this length against the slopes."""
-    return tuple(layer - rate * slope for layer, slope in zip(layers, slopes, strict=True))

@@ -12,6 +12,7 @@ from limitpoint.dynamics.training.divergence import has_diverged
 from limitpoint.dynamics.training.ensemble import Ends
 from limitpoint.dynamics.training.optimisers import Optimiser
 from limitpoint.dynamics.training.probes import Probe
+from limitpoint.dynamics.training.start_of_flow import EffectiveStart
 from limitpoint.dynamics.training.train import RESIDUAL_TOLERANCE
 from limitpoint.foundation.arrays import Float, read_only
 from limitpoint.foundation.display import Page, counted, left_out, number, table
@@ -34,7 +35,7 @@ ROWS_SHOWN = 12
 RUNS = ("optimiser", "scale", "seed")
 RESERVED = (
     *("loss", "coef", "outer", "status", "runs", "runs_diverged", "time", *RUNS),
-    *("step", "feature", "neuron", "output"),
+    *("step", "feature", "neuron", "output", "log_shrinkage", "shift"),
 )
 
 
@@ -48,6 +49,8 @@ class Sweep(Labelled, Result):
         The labelled record, with axes optimiser, scale, seed and step: `loss` and every probe along
         the steps; `coef`, the coefficients at the end; `outer`, the product of all layers but the
         first at the end, for rank-one and dense networks; `status`, how each run ended, by name;
+        of networks of two layers with one number per coefficient and layer `log_shrinkage`, `shift`
+        and `effective_layer_0`, …: the effective start at the end (`Trajectory.effective_init`);
         `runs`, over how many runs a mean is: those that did not diverge, one where all seeds are
         the same run; `runs_diverged`, how many did.
     probes
@@ -255,7 +258,28 @@ def _dataset(
     if outers:
         outer = stacked(outers)
         data["outer"] = ((*RUNS, "neuron")[: outer.ndim], outer)
+    growths = [end.growth for end in ends if end.growth is not None]
+    if len(growths) == len(ends):
+        _add_effective_starts(data, problem, axes["scale"], stacked(growths))
     return data
+
+
+def _add_effective_starts(
+    data: "xr.Dataset", problem: Problem, scales: Float, growth: Float
+) -> None:
+    """From where gradient flow would get where each run is, and the sums that this takes."""
+    along = (*RUNS, "feature")
+    starts = [
+        EffectiveStart.of(
+            Problem(problem.network, problem.init.at_scale(float(scale)), problem.task),
+            growth[:, j],
+        )
+        for j, scale in enumerate(scales)
+    ]
+    data["log_shrinkage"] = (along, np.stack([one.log_shrinkage for one in starts], 1))
+    data["shift"] = (along, np.stack([one.shift for one in starts], 1))
+    for i, layers in enumerate(zip(*(one.layers for one in starts), strict=True)):
+        data[f"effective_layer_{i}"] = (along, np.stack(layers, 1))
 
 
 def _statuses(

@@ -1,5 +1,6 @@
 """Training as a practitioner does it: compiled by JAX, in float64. Knows nothing of the theory."""
 
+from dataclasses import replace
 from itertools import pairwise
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -9,8 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from limitpoint.dynamics.fit import loss_at, margins_at, measure_of, measured, wrong_share
 from limitpoint.dynamics.training.chunks import Chunks
+from limitpoint.dynamics.training.descent import Layers
 from limitpoint.dynamics.training.divergence import has_diverged
-from limitpoint.dynamics.training.optimisers import Layers, Optimiser
+from limitpoint.dynamics.training.optimisers import Optimiser
+from limitpoint.dynamics.training.start_of_flow import EffectiveStart, StepSums
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import (
@@ -88,9 +91,12 @@ def train(
     check_records(len(schedule), sum(layer.size for layer in start))
     problem.init.check_products(problem.network.degree)
     with jax.enable_x64(True):
-        kept = _run(problem, optimiser, start, schedule)
+        kept, growths = _run(problem, optimiser, start, schedule)
     layers = tuple(np.stack([np.asarray(record[i]) for record in kept]) for i in range(len(start)))
-    return _as_trajectory(problem, optimiser, schedule[: len(kept)], layers)
+    run = _as_trajectory(problem, optimiser, schedule[: len(kept)], layers)
+    if not growths:
+        return run
+    return replace(run, effective_start=EffectiveStart.of(problem, np.stack(growths)))
 
 
 def _run(
@@ -98,22 +104,31 @@ def _run(
     optimiser: Optimiser,
     start: tuple[Float, ...],
     schedule: NDArray[np.int64],
-) -> list[Layers]:
-    """Layers at every scheduled step, up to the first that is not finite."""
-    step = optimiser.stepper(problem)
+) -> tuple[list[Layers], list[Float]]:
+    """Layers at every scheduled step, up to the first that is not finite.
+
+    With them, where there are such, the sums of the steps so far.
+    """
+    step, sums = optimiser.stepper(problem), StepSums.of(problem, optimiser)
     outputs = problem.task.y.shape[1:]
     drawn = _drawn_at_once(problem, optimiser, schedule)
 
     @jax.jit
-    def advance(layers: Layers, draws: Any, drawn: int, first: int, last: int) -> Layers:
-        def one(i: Any, now: Layers) -> Layers:
-            return step(now, None if draws is None else draws[i - drawn])
+    def advance(state: Any, draws: Any, drawn: int, first: int, last: int) -> Any:
+        def one(i: Any, now: Any) -> Any:
+            layers, added = now
+            draw = None if draws is None else draws[i - drawn]
+            if sums is None:
+                return step(layers, draw), added
+            layers, moved = sums.step(layers, draw)
+            return layers, sums.added(added, moved, i)
 
-        after: Layers = jax.lax.fori_loop(first, last, one, layers)
-        return after
+        return jax.lax.fori_loop(first, last, one, state)
 
     layers: Layers = tuple(jax.numpy.asarray(layer) for layer in start)
-    kept, chunks = [layers], Chunks()
+    added = () if sums is None else sums.start(problem.task.coef_shape)
+    state = (*layers, *optimiser.memory(layers)), added
+    kept, growths, chunks = [layers], [], Chunks()
     with job("training", int(schedule[-1])) as training:
         for previous, following in pairwise(schedule):
             for begin in range(int(previous), int(following), drawn):
@@ -121,13 +136,18 @@ def _run(
                 # As many draws in every call, used or not: the shape is compiled in.
                 draws = optimiser.draws(problem.task.n_samples, begin, drawn, outputs)
                 for first, last in chunks.between(begin, end):
-                    layers = advance(layers, draws, begin, first, last)
-                    layers[0].block_until_ready()
+                    state = advance(state, draws, begin, first, last)
+                    state[0][0].block_until_ready()
                     training.advance(last - first)
+            layers = state[0][: len(start)]
             kept.append(layers)
+            if sums is not None:
+                growths.append(np.asarray(sums.growth(state[1], int(following))))
             if not all(bool(jax.numpy.isfinite(layer).all()) for layer in layers):
                 break
-    return kept
+    if sums is not None:
+        growths.insert(0, np.zeros_like(growths[0]))
+    return kept, growths
 
 
 def _drawn_at_once(problem: Problem, optimiser: Optimiser, schedule: NDArray[np.int64]) -> int:

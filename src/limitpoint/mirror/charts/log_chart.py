@@ -42,6 +42,15 @@ class LogChart(ABC):
     def log_time_unit(self) -> float:
         """Logarithm of the unit of time of `velocity`, in which inactive coefficients move."""
 
+    @property
+    def rates(self) -> Float | None:
+        """Growth of each number of the state in a unit of ξ, its coefficient's mirror coordinate.
+
+        None where it depends on the state. Else a step against a gradient multiplies what the
+        number is the logarithm of by `1 + rate·ξ_step`, whatever the layers are.
+        """
+        return None
+
     @abstractmethod
     def velocity(self, neg_grad: Float, state: Float) -> Float:
         """Velocity of the state when the coefficients are driven by `−∇_β loss`.

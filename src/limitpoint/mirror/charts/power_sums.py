@@ -114,6 +114,11 @@ class PowerSums(LogChart):
         """Velocities are per time `s^(2−L)`, in which the activation times do not depend on s."""
         return 0.0 if self.degree == 2 else (2 - self.degree) * self.log_scale
 
+    @property
+    def rates(self) -> Float | None:
+        """`ε c` for two layers."""
+        return self.speed * self.signs.ravel() if self.degree == 2 else None
+
     def velocity(self, neg_grad: Float, state: Float) -> Float:
         """`ε c x^(L−2) u`, x in units of the scale; cut off at the largest float."""
         growths = self._split(state)

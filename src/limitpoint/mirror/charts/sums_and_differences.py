@@ -85,6 +85,11 @@ class SumsAndDifferences(LogChart):
         """Time as it is."""
         return 0.0
 
+    @property
+    def rates(self) -> Float | None:
+        """One for the sum, minus one for the difference; zero for one that is zero."""
+        return np.concatenate([np.abs(self.sum_sign), -np.abs(self.difference_sign)])
+
     def velocity(self, neg_grad: Float, state: Float) -> Float:
         """`(u, −u)`, wherever the state is."""
         moved = (neg_grad.T * self.movable).T

@@ -23,6 +23,7 @@ __all__ = [
     "scale_zero",
     "separable",
     "smallest_layer_is_unique",
+    "steps_multiply",
 ]
 
 # A detail names at most this many coordinates.
@@ -85,6 +86,18 @@ def scale_zero(problem: Problem) -> Condition:
     detail = f"log_scale is {log_scale:g}"
     change = "take the limit of vanishing initialisation: scale=0"
     return Condition("scale zero", log_scale == -np.inf, None, detail, change)
+
+
+def steps_multiply(problem: Problem) -> Condition:
+    """A step multiplies layers, or their sums and differences, coefficient by coefficient."""
+    init = problem.init
+    chart = problem.network.log_chart(init if init.is_finite else init.at_scale(1.0))
+    return kind_of_network(
+        problem,
+        "steps multiply layers or their sums and differences",
+        chart is not None and chart.rates is not None,
+        "use Diagonal(2), SignedPower(2), Power(2) or Paired",
+    )
 
 
 def smallest_layer_is_unique(problem: Problem) -> Condition:

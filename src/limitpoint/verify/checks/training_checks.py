@@ -132,8 +132,10 @@ def training_checks(
     ]
     # Each step changes a quadratic invariant by (step × gradient)² at most, and the squared
     # gradients sum to the loss lost: to first order each kind of them drifts by at most
-    # step × (loss(0) − loss(end)).
-    if problem.network.invariants_are_quadratic:
+    # step × (loss(0) − loss(end)). That is of plain steps against the gradient: a memory mixes
+    # layers of one step with gradients of another.
+    plain = optimiser.step_in_coefs(problem) is not None
+    if plain and problem.network.invariants_are_quadratic:
         moved = engines.drift(problem.network, run)
         rounding = _rounding_of_steps(run)
         checks.append(
