@@ -62,14 +62,13 @@ def _points(problem: Problem, given: Any) -> list[Any]:
     one = _point(problem, given)
     if one is not None:
         return [one]
-    if not isinstance(given, Sequence) and np.ndim(given) < 2:
-        raise LimitpointError(f"{WANTED}; it is {shown(given)}")
-    found = [_point(problem, each) for each in given]
+    several = isinstance(given, Sequence) or getattr(given, "ndim", 0) > 1
+    found = [_point(problem, each) for each in given] if several else []
     if not found or any(each is None for each in found):
-        shapes = problem.network.layer_shapes(problem.task)
+        shapes = ", ".join(map(str, problem.network.layer_shapes(problem.task)))
         raise LimitpointError(
             f"{WANTED}: coefficients have shape {problem.regression.coef_shape}, the layers "
-            f"{', '.join(map(str, shapes))}; it is {shown(given)}"
+            f"{shapes}; it is {shown(given)}"
         )
     return found
 
