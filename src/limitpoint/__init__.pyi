@@ -44,7 +44,7 @@ from .problem import Problem
 from .status import Status
 from .tasks import Classification, MatrixSensing, Regression
 from .theory import explain, predict, predict_path, prove, saddle_path
-from .verify import verify
+from .verify import compare, verify
 from .versions import show_versions
 
 __version__: str
@@ -77,6 +77,7 @@ __all__ = [
     "TwoLayer",
     "analysis",
     "atlas",
+    "compare",
     "errors",
     "estimators",
     "examples",

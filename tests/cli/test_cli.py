@@ -886,3 +886,34 @@ def test_the_bound_is_refused_where_it_is_not_drawn_or_does_not_hold(limitpoint)
         "--bound: labarriere2024.theorem2 does not apply",
     )
     assert not Path("figure.png").exists()
+
+
+# ---------------------------------------------------------------- runs made elsewhere
+
+
+def test_compare_with_weights_from_elsewhere(limitpoint):
+    problem = lp.io.load_problem("problem.toml")
+    run = lp.train(problem, lp.GD(5e-3), 20_000)
+    np.savez("weights.npz", *(layer[-1] for layer in run.layers))
+    np.savetxt("coef.csv", run.coef, delimiter=",")
+    more = ("--learning-rate", "5e-3", "--steps", "20000")
+    status, out, err = limitpoint("compare", "problem.toml", "weights.npz", *more)
+    assert (status, err) == (0, "")
+    assert "PASSED" in out
+    assert limitpoint("compare", "problem.toml", "coef.csv", *more)[0] == 0
+    run.save("run.npz")
+    assert limitpoint("compare", "problem.toml", "run.npz", *more)[0] == 0
+    np.save("wrong.npy", 1.1 * run.coef)
+    status, out, _ = limitpoint("compare", "problem.toml", "wrong.npy", "--json")
+    assert status == 3
+    assert strict_json(out)["outcome"] == "INCONCLUSIVE"
+
+
+def test_compare_refuses_bad_input(limitpoint):
+    Path("text.npz").write_text("no archive")
+    assert_bad_input(limitpoint("compare", "problem.toml", "text.npz"), "is not an NPZ file")
+    assert_bad_input(limitpoint("compare", "problem.toml", "none.npz"), "none.npz")
+    np.save("short.npy", np.zeros(2))
+    assert_bad_input(limitpoint("compare", "problem.toml", "short.npy"), "coefficients have shape")
+    more = ("--steps", "10")
+    assert_bad_input(limitpoint("compare", "problem.toml", "short.npy", *more), "--learning-rate")

@@ -80,6 +80,7 @@ def read_files(draw: Draw, call: Judge, folder: Path) -> None:
         call(lp.io.read_table, folder / source, **layout)
         return
     call(lp.io.read_array, source, draw.pick(("X", "y")), folder)
+    call(lp.io.read_run, folder / str(source) if isinstance(source, str) else source)
 
 
 def name_networks(draw: Draw, call: Judge, folder: Path) -> None:

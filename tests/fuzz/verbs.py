@@ -150,6 +150,8 @@ def verify(draw: Draw, call: Judge, folder: Path) -> None:
     """A verdict on a small problem, or on what is none."""
     found = problems.tame_problem(draw, call, draw.pick(("diagonal", "rank one", "power")))
     use(draw, call, call(lp.verify, draw.mostly(found, OBJECTS, 0.2)), folder)
+    weights = draw.pick((found.init.direction, np.ones(found.task.n_features), *OBJECTS))
+    use(draw, call, call(lp.compare, found, draw.mostly(weights, NOT_ARRAYS, 0.2)), folder)
 
 
 def analyse(draw: Draw, call: Judge, folder: Path) -> None:

@@ -53,6 +53,39 @@ def verify_command(
     conclude(lp.verify(problem, training=training, steps=steps), json_, plot_)
 
 
+@command("compare")
+def compare_command(
+    file: Annotated[str, typer.Argument(metavar="PROBLEM", help="The problem, a TOML file.")],
+    weights: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN",
+            help="What training came to: an NPZ file of coef or of the layers in order, or a table "
+            "or NPY file of coefficients.",
+        ),
+    ],
+    learning_rate: Annotated[
+        float | None, typer.Option(help="That of the run, if it is known.")
+    ] = None,
+    batch_size: BatchSize = None,
+    shuffle: Shuffle = False,
+    steps: Annotated[int | None, typer.Option(help="Steps of the run, if known.")] = None,
+    json_: Json = False,
+) -> None:
+    """Compare a run that was made elsewhere with the limit that is predicted for it.
+
+    Exit status 1 if they disagree, 3 if something decisive could not be compared.
+    """
+    problem = lp.io.load_problem(file)
+    check_batch_size(batch_size, problem)
+    if learning_rate is None and (batch_size is not None or shuffle or steps is not None):
+        raise LimitpointError("--batch-size, --shuffle and --steps need --learning-rate")
+    training = (
+        None if learning_rate is None else optimiser_of(learning_rate, batch_size, shuffle, 0)
+    )
+    conclude(lp.compare(problem, lp.io.read_run(weights), training, steps=steps), json_, None)
+
+
 @command("demo")
 def demo_command(json_: Json = False, plot_: Plot = None) -> None:
     """Predict, flow, train and verify a built-in example.

@@ -46,6 +46,7 @@ from limitpoint.io.network_tables import (
     register_network,
 )
 from limitpoint.io.problem_files import TABLES, load_problem, save_problem
+from limitpoint.io.run_files import read_run
 from limitpoint.io.tables import Table, read_table
 from limitpoint.io.task_tables import TASKS, read_task
 
@@ -62,6 +63,7 @@ __all__ = [
     "load_problem",
     "make_network",
     "read_array",
+    "read_run",
     "read_table",
     "read_task",
     "register_network",

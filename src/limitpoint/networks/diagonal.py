@@ -19,7 +19,7 @@ from limitpoint.mirror import (
 )
 from limitpoint.mirror.charts.deep_diagonal_chart import DeepDiagonalChart
 from limitpoint.mirror.charts.log_chart import LogChart
-from limitpoint.mirror.charts.sums_and_differences import SumsAndDifferences
+from limitpoint.mirror.charts.power_sums import PowerSums
 from limitpoint.networks.kinds.layer_gradients import gradients_of_product
 from limitpoint.networks.kinds.layered import LayeredNetwork
 from limitpoint.networks.kinds.multilinear import check_tensor_size
@@ -102,14 +102,14 @@ class Diagonal(LayeredNetwork):
         """Log-growth of the layers' sums and differences at depth 2, of the smallest beyond."""
         init.check_products(self.degree)
         if self.depth == 2:
-            return SumsAndDifferences.of(init)
+            return _sums_and_differences(init)
         init.check_mirror(self.degree)
         return DeepDiagonalChart.of(init)
 
 
 def _two_layers_at(init: Init, xi: Float) -> tuple[Float, Float]:
     """Near the start from how much they move, which is all of a layer that starts at zero."""
-    found = SumsAndDifferences.of(init).layers(np.concatenate([xi, -xi], axis=-1))
+    found = _sums_and_differences(init).layers(np.concatenate([xi, -xi], axis=-1))
     first, second = (init.scale * layer for layer in init.direction)
     near = np.clip(xi, -1.0, 1.0)
     grown = (first + second) * np.expm1(near) / 2
@@ -117,3 +117,22 @@ def _two_layers_at(init: Init, xi: Float) -> tuple[Float, Float]:
     moved = (first + (grown + shrunk), second + (grown - shrunk))
     a, b = (np.where(near == xi, new, old) for new, old in zip(moved, found, strict=True))
     return a, b
+
+
+def _sums_and_differences(init: Init) -> PowerSums:
+    """`ab = p² − d²` in the half sum p and the half difference d of two layers."""
+    a, b = init.direction
+    return PowerSums.of(
+        [(a + b) / 2, (a - b) / 2],
+        sides=[1, -1],
+        start=a * b,
+        degree=2,
+        speed=1.0,
+        log_scale=init.log_scale,
+        to_layers=_layers_of_halves,
+    )
+
+
+def _layers_of_halves(halves: Sequence[Float]) -> tuple[Float, ...]:
+    half_sum, half_difference = halves
+    return half_sum + half_difference, half_sum - half_difference
