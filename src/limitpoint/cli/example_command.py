@@ -38,7 +38,8 @@ def example_command(
     """Write example data to a folder: a problem file and CSV tables.
 
     X.csv (6 samples of 12 features), y.csv (their targets), Y.csv (three targets each),
-    classes.csv (their classes, -1 and 1) and problem.toml, which points at X.csv and y.csv.
+    classes.csv (their classes, -1 and 1), problem.toml, which points at X.csv and y.csv, and
+    weights.csv: the coefficients to which gradient descent took that problem elsewhere.
     """
     files = _files()
     if folder.exists() and not folder.is_dir():
@@ -67,7 +68,19 @@ def _files() -> dict[str, str]:
         "Y.csv": _table([f"y{i + 1}" for i in range(OUTPUTS)], X @ truth),
         "classes.csv": _table(["class"], np.sign(y)[:, None]),
         "problem.toml": PROBLEM,
+        "weights.csv": _table(["weight"], _trained(X, y)[:, None]),
     }
+
+
+def _trained(X: Any, y: Any) -> Any:
+    """20,000 steps of 0.01 from the start of the problem file, as anybody would write them."""
+    import numpy as np
+
+    a, b = 1e-3 * np.random.default_rng(0).standard_normal((2, FEATURES))
+    for _ in range(20_000):
+        slope = X.T @ (X @ (a * b) - y)
+        a, b = a - 0.01 * b * slope, b - 0.01 * a * slope
+    return a * b
 
 
 def _table(names: list[str], rows: Any) -> str:
