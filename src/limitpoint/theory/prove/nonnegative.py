@@ -37,8 +37,12 @@ class Fit:
     slopes: list[fmpq]
 
 
-def best_fit(matrix: fmpq_mat, target: Sequence[fmpq], free: Sequence[int]) -> Fit:
+def best_fit(
+    matrix: fmpq_mat, target: Sequence[fmpq], free: Sequence[int], guess: Sequence[int] = ()
+) -> Fit:
     """Minimise `‖Aβ − y‖` with `β_i ≥ 0` but for the free columns.
+
+    The guess is columns that may be used; nothing rests on it.
 
     Examples
     --------
@@ -47,7 +51,8 @@ def best_fit(matrix: fmpq_mat, target: Sequence[fmpq], free: Sequence[int]) -> F
     ([0], [2, 0], [0, -3])
     """
     normal = _Normal(matrix, target, free)
-    starts = [normal.start(guess) for guess in _guesses(matrix, target, free)]
+    guesses = [guess] if guess else _guesses(matrix, target, free)
+    starts = [normal.start(one) for one in guesses]
     return normal.improved(max(starts, key=normal.gain))
 
 

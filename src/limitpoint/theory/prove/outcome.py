@@ -13,7 +13,16 @@ __all__ = ["CannotProve", "Found", "Hint", "MorePrecision"]
 
 
 class CannotProve(Exception):
-    """No precision helps: the message says why."""
+    """No precision helps: the message says why.
+
+    Where that itself is proved, `kind` and `witness` are what a checker needs, as of a proof.
+    """
+
+    def __init__(
+        self, reason: str, kind: str = "", witness: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.kind, self.witness = kind, dict(witness or {})
 
 
 class MorePrecision(Exception):

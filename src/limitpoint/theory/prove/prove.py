@@ -13,8 +13,12 @@ from flint import arb, ctx, fmpq
 
 from limitpoint.networks import Network
 from limitpoint.problem import Problem
-from limitpoint.tasks import Regression
+from limitpoint.tasks import Classification, Regression
+from limitpoint.theory.prove.fourier_margin import prove_fourier_margin
 from limitpoint.theory.prove.lazy import prove_lazy
+from limitpoint.theory.prove.least_euclidean_margin import prove_euclidean_margin
+from limitpoint.theory.prove.least_sum_margin import prove_sparse_margin, prove_transformed_margin
+from limitpoint.theory.prove.one_sample_direction import prove_one_sample_direction
 from limitpoint.theory.prove.outcome import CannotProve, Found, Hint, MorePrecision
 from limitpoint.theory.prove.proof import Balls, Proof
 from limitpoint.theory.prove.separable import prove_separable
@@ -40,6 +44,12 @@ METHODS: Mapping[str, Method] = {
     "limitpoint.sign_constrained": prove_separable,
     "limitpoint.boundary": prove_separable,
     "limitpoint.lazy": prove_lazy,
+    "yun2021.corollary1": prove_euclidean_margin,
+    "yun2021.corollary2": prove_sparse_margin,
+    "yun2021.corollary3": prove_fourier_margin,
+    "yun2021.theorem2": prove_transformed_margin,
+    "yun2021.theorem3": prove_one_sample_direction,
+    "yun2021.corollary4": prove_one_sample_direction,
 }
 
 
@@ -51,7 +61,8 @@ def proof_of(problem: Problem, theorem: str, digits: int, hint: Hint | None) -> 
             raise CannotProve(f"limits by {theorem} are not proved so far")
         found, bits = _at_some_precision(METHODS[theorem], problem, digits, hint)
     except CannotProve as error:
-        return refused(problem, str(error), digits, time.perf_counter() - began)
+        seconds = time.perf_counter() - began
+        return refused(problem, str(error), digits, seconds, error.kind, error.witness)
     shape = found.shape or problem.network.coef(problem.init.direction).shape
     rational = all(isinstance(one, fmpq) for one in found.coef)
 
@@ -133,8 +144,15 @@ def _short_of(found: Found, digits: int) -> tuple[bool, bool]:
     return False, undecided
 
 
-def refused(problem: Problem, reason: str, digits: int, seconds: float) -> Proof:
-    """No proof, and why."""
+def refused(
+    problem: Problem,
+    reason: str,
+    digits: int,
+    seconds: float,
+    kind: str = "",
+    witness: Mapping[str, Any] | None = None,
+) -> Proof:
+    """No proof, and why; where that is proved itself, what a checker needs."""
     return Proof(
         ok=False,
         statement="Nothing is proved.",
@@ -146,8 +164,8 @@ def refused(problem: Problem, reason: str, digits: int, seconds: float) -> Proof
         dual=None,
         more={},
         method="",
-        kind="",
-        witness={},
+        kind=kind,
+        witness=witness or {},
         reason=reason,
         digits=digits,
         bits=0,
@@ -159,6 +177,7 @@ def refused(problem: Problem, reason: str, digits: int, seconds: float) -> Proof
 def described(problem: Problem) -> dict[str, Any]:
     """The exact problem as plain values: floats are written so that they are read back exactly."""
     init, task = problem.init, problem.task
+    loss = {"loss": task.loss_name} if isinstance(task, Classification) else {}
     scale = {"log_scale": init.log_scale} if init.log_scale_given else {"scale": init.scale}
     return {
         "network": str(problem.network),
@@ -166,6 +185,7 @@ def described(problem: Problem) -> dict[str, Any]:
         "direction": [layer.tolist() for layer in init.direction],
         **scale,
         "task": type(task).__name__,
+        **loss,
         "X": task.X.tolist(),
         "y": task.y.tolist(),
     }
