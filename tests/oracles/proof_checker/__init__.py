@@ -10,15 +10,28 @@ from fractions import Fraction
 from mpmath import iv, mp
 from tests.oracles.proof_checker.arithmetic import Rejected, claimed, flat
 from tests.oracles.proof_checker.face_root import face_root
+from tests.oracles.proof_checker.fourier_margin import fourier_margin
 from tests.oracles.proof_checker.least_norm import least_norm
+from tests.oracles.proof_checker.margins import (
+    euclidean_margin,
+    not_separable,
+    not_unique,
+    signed,
+    sparse_margin,
+)
 from tests.oracles.proof_checker.mirror_root import mirror_root
+from tests.oracles.proof_checker.singular_vectors import singular_vectors
 
-__all__ = ["KINDS", "Rejected", "check"]
+__all__ = ["KINDS", "Rejected", "check", "check_refusal"]
 
 KINDS = {
     "mirror root": mirror_root,
     "mirror root on a face": face_root,
     "weighted least norm": least_norm,
+    "ℓ2 margin": euclidean_margin,
+    "ℓ1 margin": sparse_margin,
+    "Fourier ℓ1 margin": fourier_margin,
+    "top singular vectors": singular_vectors,
 }
 
 
@@ -48,3 +61,15 @@ def _accurate(exported):
     for (middle, radius), one in zip(claimed(exported["coef"]), exact, strict=False):
         if abs(Fraction(one) - middle) > radius:
             raise Rejected("a fraction is not in its ball")
+
+
+def check_refusal(problem, exported):
+    """A refusal that is proved itself: two solutions, or classes that no direction separates."""
+    if exported.get("ok") is not False or exported["problem"] != problem:
+        raise Rejected("not a refusal of this problem")
+    if exported["kind"] == "not unique":
+        not_unique(problem, exported)
+    elif exported["kind"] == "not separable":
+        not_separable(signed(problem), exported["witness"]["weights"])
+    else:
+        raise Rejected("a refusal without a proof")

@@ -192,5 +192,6 @@ def not_unique(found: LeastSum, what: str) -> CannotProve:
         witness={
             "one": [str(one) for one in found.coef],
             "other": [str(one) for one in found.other],
+            "multipliers": [str(one) for one in found.multipliers],
         },
     )

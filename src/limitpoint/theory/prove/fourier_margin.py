@@ -44,7 +44,7 @@ from limitpoint.theory.prove.signed_rows import check_separable, directions, in_
 __all__ = ["prove_fourier_margin"]
 
 # What cannot be told apart at so many bits is taken for a tie.
-TIE_BITS = 1200
+TIE_BITS = 500
 # Newton steps on midpoints, which double the digits.
 STEPS = 40
 TIED = (
