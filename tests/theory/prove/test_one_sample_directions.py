@@ -176,6 +176,13 @@ def test_a_start_that_does_not_lead_is_refused():
     assert proof_of(problem, "yun2021.theorem3", 20, None).ok
 
 
+def test_a_sample_that_meets_nothing_is_refused():
+    networks = (lp.Tensor(np.zeros((1, 2, 3))), lp.OrthogonalTensor([[0.0]], [np.eye(1)] * 2))
+    for network in networks:
+        proof = proof_of(leading(network, sample([1.0])), "yun2021.theorem3", 20, None)
+        assert "a matrix that is zero" in proof.reason
+
+
 def test_nothing_rests_on_the_hint():
     network = lp.Convolutional((3, 4))
     problem, proof = led(network, sample([1.0, 2.0, -0.5, 0.25]))

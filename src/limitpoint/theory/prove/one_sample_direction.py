@@ -30,6 +30,7 @@ __all__ = ["prove_one_sample_direction"]
 
 Pair = tuple[list[Any], list[Any]]
 
+NOTHING = "the sample meets the layers through a matrix that is zero"
 LEAD = "the first layer is not the larger one along a singular vector, p² > q²"
 
 
@@ -41,6 +42,8 @@ def prove_one_sample_direction(problem: Problem, hint: Hint | None) -> Found:
     inside, y = layered(problem), int(problem.task.y[0])
     every = eigenvalues(inside.matrix * inside.matrix.transpose())
     found = [one for one in every if _positive(one.value)]
+    if not found:
+        raise CannotProve(NOTHING)
     powers = _Powers(inside, len(every))
     for one in found:
         _check_lead(inside, powers, one)
@@ -149,7 +152,7 @@ def _of_a_diagonal(problem: Problem, exact: Spread) -> Found:
     y, values = int(problem.task.y[0]), exact.values
     sizes = sorted({abs(one) for one in values if one != 0}, reverse=True)
     if not sizes:
-        raise CannotProve("Sx is zero")
+        raise CannotProve(NOTHING)
     for size in sizes:
         alike = [j for j, one in enumerate(values) if abs(one) == size]
         if not sum((exact.first[j] ** 2 - exact.second[j] ** 2 for j in alike), fmpq(0)) > 0:
