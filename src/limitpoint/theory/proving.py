@@ -29,7 +29,8 @@ def prove(problem: Problem, digits: int = 30) -> Proof:
     The limit of a separable mirror flow is the root of a convex dual problem. The interval Newton
     test in ball arithmetic proves that the root exists, is the only one, and lies in a ball; data,
     directions and scale are taken as the exact numbers that the floats are. At infinite scale the
-    limit is rational, and computed exactly.
+    limit is rational, and computed exactly. The direction of a classification is that of a margin
+    problem, whose solution is proved by its multipliers, or of top singular vectors.
 
     Parameters
     ----------

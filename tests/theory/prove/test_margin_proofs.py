@@ -269,6 +269,17 @@ def test_transforms_vanish_exactly():
     assert not waves.real[0, 1].contains(0)
 
 
+def test_multipliers_far_smaller_than_others_decide_too():
+    """Samples in units 10^±8, whose multipliers are 10^−16 of others; no hint."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((4, 5)) * 10.0 ** rng.uniform(-8, 8, (4, 1))
+        task = lp.Classification(X, [1, 1, 1, 1])
+        problem = leading(lp.Convolutional((5, 5)), task)
+        found = proof_of(problem, THEOREM_OF["convolutional"], 30, None)
+        assert found.ok, (seed, found.reason)
+
+
 def test_degenerate_frequencies_are_refused_with_a_reason():
     """An impulse weighs all frequencies alike: any of them will do."""
     task = lp.Classification([[1.0, 0.0, 0.0, 0.0]], [1])

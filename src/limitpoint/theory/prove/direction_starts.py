@@ -10,6 +10,7 @@ from flint import arb, fmpq, fmpq_mat
 from limitpoint.foundation.arrays import Float
 from limitpoint.networks import FullyConnected, RankOne
 from limitpoint.problem import Problem
+from limitpoint.theory.prove.frequencies import Transforms, vanishes
 from limitpoint.theory.prove.numbers import (
     as_balls,
     as_rationals,
@@ -21,7 +22,13 @@ from limitpoint.theory.prove.numbers import (
 from limitpoint.theory.prove.outcome import CannotProve, MorePrecision
 from limitpoint.theory.prove.signed_rows import signed_rows
 
-__all__ = ["CONVERGENCE", "check_diagonal_start", "loss_of_chain", "orthonormal_to"]
+__all__ = [
+    "CONVERGENCE",
+    "check_diagonal_start",
+    "check_filters_start",
+    "loss_of_chain",
+    "orthonormal_to",
+]
 
 CONVERGENCE = "the negative gradient Xᵀr converges in direction, which the theorem supposes"
 LOSS = (
@@ -38,6 +45,30 @@ def check_diagonal_start(layers: Sequence[Sequence[fmpq]], rows: fmpq_mat) -> No
             raise CannotProve(
                 f"the two layers start with equal moduli in coordinate {j}, where the theorem "
                 "needs them to differ"
+            )
+
+
+def check_filters_start(problem: Problem, rows: fmpq_mat) -> None:
+    """The transforms of the filters differ in modulus wherever some sample has a frequency."""
+    layers = [as_rationals(layer.tolist()) for layer in problem.init.direction]
+    n = len(layers[0])
+    # The squared modulus is the transform of the autocorrelation, which is even.
+    lags = [
+        sum((a[j] * a[j - d] for j in range(n)), fmpq(0)) * sign
+        for a, sign in zip(layers, (1, -1), strict=True)
+        for d in range(n)
+    ]
+    apart = [lags[d] + lags[n + d] for d in range(n)]
+    found = Transforms(fmpq_mat(1, n, apart)).real
+    for k in range(n // 2 + 1):
+        if found[0, k] != 0:
+            continue
+        if not vanishes(apart, k):
+            raise MorePrecision(f"whether the filters differ in modulus at frequency {k}")
+        if not all(vanishes([rows[i, j] for j in range(n)], k) for i in range(rows.nrows())):
+            raise CannotProve(
+                f"the transforms of the two filters start with equal moduli at frequency {k}, "
+                "where the theorem needs them to differ"
             )
 
 

@@ -17,7 +17,7 @@ __all__ = ["centre"]
 
 # The parameter grows by this factor from one centre to the next; each takes some ten steps.
 GROWTH = 16
-# Newton steps to a centre, damped ones included; and the decrement that is near enough.
+# Newton steps to a centre, damped ones included; and the decrement that is near enough on the way.
 STEPS, NEAR = 200, 1e-6
 # A step of this decrement or less is taken in full (Nesterov and Nemirovskii 1994).
 FULL = 0.25
@@ -47,8 +47,10 @@ def _centre(
     nu = [(1 / (2 * m * one)).mid() for one in sizes]
     t = 1 / barrier.length(nu)
     while True:
-        nu = barrier.centred(nu, t)
+        nu = barrier.centred(nu, t, arb(NEAR))
         if (m + 2 * len(forms)) / t < least * sum(nu, arb(0)):
+            # Margins are off by the square of the decrement: here by no more than the gap.
+            nu = barrier.centred(nu, t, least.sqrt())
             return nu, [(2 / (t * room)).mid() for room in barrier.rooms(nu)[0]]
         t = (t * GROWTH).mid()
 
@@ -85,7 +87,7 @@ class _Barrier:
         ones = solved(self.hessian(nu, rooms, images), ball_column([1] * len(nu)))
         return sum(ones, arb(0)).mid().sqrt()
 
-    def centred(self, nu: list[arb], t: arb) -> list[arb]:
+    def centred(self, nu: list[arb], t: arb, near: arb) -> list[arb]:
         """Newton's method, damped while the decrement is large."""
         for _ in range(STEPS):
             rooms, images = self.rooms(nu)
@@ -97,6 +99,6 @@ class _Barrier:
             size = decrement.mid().sqrt().mid()
             share = 1 / (1 + size) if size > FULL else arb(1)
             nu = [(a - share * b).mid() for a, b in zip(nu, step, strict=True)]
-            if size < NEAR:
+            if size < near:
                 return nu
         raise MorePrecision("the barrier's centre is not reached at this precision")

@@ -22,21 +22,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
+from flint import arb, ctx, fmpq, fmpq_mat
 
 from limitpoint.problem import Problem
-from limitpoint.theory.prove.direction_starts import CONVERGENCE
+from limitpoint.theory.prove.direction_starts import CONVERGENCE, check_filters_start
 from limitpoint.theory.prove.fourier_barrier import centre
-from limitpoint.theory.prove.frequencies import Transforms, coordinates, order, vanishes
-from limitpoint.theory.prove.interval_newton import enclosed_root, solved
+from limitpoint.theory.prove.fourier_system import FourierSystem
+from limitpoint.theory.prove.frequencies import Transforms, coordinates, order
+from limitpoint.theory.prove.interval_newton import enclosed_root
 from limitpoint.theory.prove.nonnegative import independent_columns
 from limitpoint.theory.prove.numbers import (
-    as_rationals,
     ball,
     ball_column,
     column,
     entries,
-    midpoints,
 )
 from limitpoint.theory.prove.outcome import CannotProve, Found, Hint, MorePrecision
 from limitpoint.theory.prove.signed_rows import check_separable, directions, in_data, signed_rows
@@ -45,8 +44,6 @@ __all__ = ["prove_fourier_margin"]
 
 # What cannot be told apart at so many bits is taken for a tie.
 TIE_BITS = 500
-# Newton steps on midpoints, which double the digits.
-STEPS = 40
 TIED = (
     "no solution is proved to be the only one: {why}, up to {bits} bits. There may be others, or "
     "samples or frequencies that tie without deciding anything"
@@ -58,7 +55,7 @@ Guess = tuple[list[arb], list[arb]]
 def prove_fourier_margin(problem: Problem, hint: Hint | None) -> Found:
     """The direction of a full-length convolution of two layers."""
     rows = signed_rows(problem)
-    _check_start(problem, rows)
+    check_filters_start(problem, rows)
     program = _Program(rows)
     why = ""
     for guess in program.guesses(hint):
@@ -111,7 +108,9 @@ class _Program:
         used, active = self._active(nu, tau)
         bound = self._deciding(used, active)
         free = [i for i in active if i not in bound]
-        system = _System(self, used, bound, {i: nu[i].mid() for i in free})
+        system = FourierSystem(
+            (self.forms, self.counts), used, bound, {i: nu[i].mid() for i in free}
+        )
         near = system.near([*(tau[k] for k in used), *(nu[i] for i in bound)])
         root = enclosed_root(system, near)
         tau, parts = root[: len(used)], root[len(used) :]
@@ -229,87 +228,6 @@ class _Program:
             sum((t * s * wave[k][j] for t, s, k in zip(found, signs, used, strict=True)), fmpq(0))
             for j in range(n)
         ]
-
-
-class _System:
-    """`½(νᵀK_kν − c_k)` and `Σ_k τ_kK_kν − 1` with their Jacobian, of the unknowns τ and ν."""
-
-    def __init__(
-        self, program: _Program, used: Sequence[int], bound: Sequence[int], free: dict[int, arb]
-    ) -> None:
-        self.program, self.used, self.bound, self.free = program, used, bound, free
-        if len(bound) < len(used):
-            raise MorePrecision("more frequencies are used than samples decide")
-
-    def multipliers(self, parts: Sequence[arb]) -> list[arb]:
-        """Those of all samples."""
-        found = dict(zip(self.bound, parts, strict=True)) | self.free
-        return [found.get(i, arb(0)) for i in range(self.program.rows.nrows())]
-
-    def __call__(self, unknowns: list[arb]) -> tuple[arb_mat, arb_mat]:
-        count, size = len(self.used), len(unknowns)
-        tau, nu = unknowns[:count], self.multipliers(unknowns[count:])
-        dual = ball_column(nu)
-        forms = [self.program.forms[k] for k in self.used]
-        images = [form * dual for form in forms]
-        values = [
-            ((dual.transpose() * image)[0, 0] - self.program.counts[k]) / 2
-            for k, image in zip(self.used, images, strict=True)
-        ]
-        values += [
-            sum((t * image[i, 0] for t, image in zip(tau, images, strict=True)), arb(-1))
-            for i in self.bound
-        ]
-        slopes = arb_mat(size, size)
-        for r, image in enumerate(images):
-            for c, i in enumerate(self.bound):
-                slopes[r, count + c] = slopes[count + c, r] = image[i, 0]
-        for r, i in enumerate(self.bound):
-            for c, other in enumerate(self.bound):
-                slopes[count + r, count + c] = sum(
-                    (t * form[i, other] for t, form in zip(tau, forms, strict=True)), arb(0)
-                )
-        return ball_column(values), slopes
-
-    def near(self, unknowns: Sequence[arb]) -> list[arb]:
-        """Newton's method on midpoints, until the steps no longer shrink."""
-        current, smallest = midpoints(unknowns), None
-        for _ in range(STEPS):
-            values, slopes = self(current)
-            step = midpoints(solved(slopes.mid(), values.mid()))
-            sizes = [
-                abs(s) / (abs(c) + arb(2) ** -999999) for s, c in zip(step, current, strict=True)
-            ]
-            size = max(one.mid() for one in sizes)
-            if smallest is not None and not size < smallest / 2:
-                break
-            current = [(c - s).mid() for c, s in zip(current, step, strict=True)]
-            smallest = size
-        return current
-
-
-def _check_start(problem: Problem, rows: fmpq_mat) -> None:
-    """The transforms of the filters differ in modulus wherever some sample has a frequency."""
-    layers = [as_rationals(layer.tolist()) for layer in problem.init.direction]
-    n = len(layers[0])
-    # The squared modulus is the transform of the autocorrelation, which is even.
-    lags = [
-        sum((a[j] * a[j - d] for j in range(n)), fmpq(0)) * sign
-        for a, sign in zip(layers, (1, -1), strict=True)
-        for d in range(n)
-    ]
-    apart = [lags[d] + lags[n + d] for d in range(n)]
-    found = Transforms(fmpq_mat(1, n, apart)).real
-    for k in range(n // 2 + 1):
-        if found[0, k] != 0:
-            continue
-        if not vanishes(apart, k):
-            raise MorePrecision(f"whether the filters differ in modulus at frequency {k}")
-        if not all(vanishes([rows[i, j] for j in range(n)], k) for i in range(rows.nrows())):
-            raise CannotProve(
-                f"the transforms of the two filters start with equal moduli at frequency {k}, "
-                "where the theorem needs them to differ"
-            )
 
 
 def _found(problem: Problem, program: _Program, solution: _Solution) -> Found:

@@ -32,7 +32,7 @@ def check_separable(rows: fmpq_mat) -> list[fmpq]:
     Examples
     --------
     >>> check_separable(fmpq_mat(2, 2, [1, 2, 0, 3]))
-    [1/2, 1]
+    [3/7, 3/7]
     >>> check_separable(fmpq_mat(2, 1, [1, -2]))
     Traceback (most recent call last):
     ...
