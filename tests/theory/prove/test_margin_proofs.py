@@ -269,11 +269,12 @@ def test_transforms_vanish_exactly():
     assert not waves.real[0, 1].contains(0)
 
 
-def test_multipliers_far_smaller_than_others_decide_too():
-    """Samples in units 10^±8, whose multipliers are 10^−16 of others; no hint."""
+@pytest.mark.parametrize("units", [(4, 1), (1, 5)])
+def test_the_barrier_finds_what_decides_in_all_units(units):
+    """Samples or features in units 10^±8: multipliers are 10^−16 of others, or 10^24; no hint."""
     for seed in range(12):
         rng = np.random.default_rng(seed)
-        X = rng.standard_normal((4, 5)) * 10.0 ** rng.uniform(-8, 8, (4, 1))
+        X = rng.standard_normal((4, 5)) * 10.0 ** rng.uniform(-8, 8, units)
         task = lp.Classification(X, [1, 1, 1, 1])
         problem = leading(lp.Convolutional((5, 5)), task)
         found = proof_of(problem, THEOREM_OF["convolutional"], 30, None)

@@ -18,7 +18,7 @@ __all__ = ["centre"]
 # The parameter grows by this factor from one centre to the next; each takes some ten steps.
 GROWTH = 16
 # Newton steps to a centre, damped ones included; and the decrement that is near enough on the way.
-STEPS, NEAR = 200, 1e-6
+STEPS, NEAR = 400, 1e-6
 # A step of this decrement or less is taken in full (Nesterov and Nemirovskii 1994).
 FULL = 0.25
 
@@ -45,6 +45,8 @@ def _centre(
         raise MorePrecision("a sample cannot be told from zero")
     # Each alone reaches no further than 1 in any frequency, and all together half of it.
     nu = [(1 / (2 * m * one)).mid() for one in sizes]
+    # From where the objective counts for nothing: a first parameter too large takes endless steps.
+    nu = barrier.centred(nu, arb(0), arb(NEAR))
     t = 1 / barrier.length(nu)
     while True:
         nu = barrier.centred(nu, t, arb(NEAR))
