@@ -6,6 +6,7 @@ import pytest
 import limitpoint as lp
 from limitpoint.papers.yun2021.classification_deep import groups_of, spread, vertex
 from limitpoint.papers.yun2021.classification_directions import separable
+from limitpoint.papers.yun2021.classification_plane import NAMED, proved_along
 from limitpoint.papers.yun2021.dense_vanishing import LOWEST, leading_layers
 from limitpoint.papers.yun2021.design import differences
 from limitpoint.papers.yun2021.exponents import along_margins, exponent
@@ -43,6 +44,15 @@ def test_runs_together_are_runs_alone() -> None:
         alone = lp.train(problem, lp.GD(1e-2), steps=50, record=[10])
         for together, expected in zip(layers, alone.layers, strict=True):
             np.testing.assert_allclose(together[i], expected, rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", list(NETWORKS))
+def test_directions_of_two_points_are_proved(name: str) -> None:
+    problem = problem_of(name, np.array([0.6, -0.8]), 0.5, lp.examples.yun_two_points())
+    assert proved_along(problem, NAMED[name])
+    a, b = NAMED[name]
+    assert not proved_along(problem, (-a, -b))
+    assert not proved_along(problem, (a + 1, b))
 
 
 def test_exponent_of_a_power() -> None:

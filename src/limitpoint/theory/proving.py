@@ -30,6 +30,8 @@ def prove(problem: Problem | SaddlePath, digits: int = 30) -> Proof:
     test in ball arithmetic proves that the root exists, is the only one, and lies in a ball; data,
     directions and scale are taken as the exact numbers that the floats are. At infinite and at
     vanishing scale the limit is rational, and computed exactly; at the latter so are all saddles.
+    The direction of a classification is that of a margin problem, whose solution is proved by its
+    multipliers, or of top singular vectors.
 
     Parameters
     ----------

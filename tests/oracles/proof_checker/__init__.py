@@ -10,11 +10,20 @@ from fractions import Fraction
 from mpmath import iv, mp
 from tests.oracles.proof_checker.arithmetic import Rejected, claimed, flat
 from tests.oracles.proof_checker.face_root import face_root
+from tests.oracles.proof_checker.fourier_margin import fourier_margin
 from tests.oracles.proof_checker.least_norm import least_norm
+from tests.oracles.proof_checker.margins import (
+    euclidean_margin,
+    not_separable,
+    not_unique,
+    signed,
+    sparse_margin,
+)
 from tests.oracles.proof_checker.mirror_root import mirror_root
 from tests.oracles.proof_checker.one_sample import one_sample, one_sample_at_zero
 from tests.oracles.proof_checker.products import least_products, products, products_on_face
 from tests.oracles.proof_checker.radial_root import least_of_all, radial_root, saddle
+from tests.oracles.proof_checker.singular_vectors import singular_vectors
 from tests.oracles.proof_checker.two_layer_spectrum import two_layer_spectrum
 from tests.oracles.proof_checker.vanishing import least_weighted_l1, saddle_path, two_minimisers
 
@@ -35,9 +44,19 @@ KINDS = {
     "products of least norm": least_products,
     "one sample": one_sample,
     "one sample at scale zero": one_sample_at_zero,
+    "ℓ2 margin": euclidean_margin,
+    "ℓ1 margin": sparse_margin,
+    "Fourier ℓ1 margin": fourier_margin,
+    "top singular vectors": singular_vectors,
 }
 # What proves that there is no proof.
-REFUSALS = {"two minimisers": two_minimisers}
+REFUSALS = {
+    "two minimisers": two_minimisers,
+    "not unique": not_unique,
+    "not separable": lambda problem, exported: not_separable(
+        signed(problem), exported["witness"]["weights"]
+    ),
+}
 
 
 def check(problem, exported):

@@ -3,8 +3,9 @@
 from fractions import Fraction
 
 from mpmath import iv, mp
-from tests.oracles.proof_checker.arithmetic import Rejected, claimed, contain, dot, interval, solve
+from tests.oracles.proof_checker.arithmetic import claimed, contain, dot, interval, solve
 from tests.oracles.proof_checker.data import best_fits, data_of
+from tests.oracles.proof_checker.inclusion import inclusion
 from tests.oracles.proof_checker.mirror_maps import maps_of
 
 __all__ = ["enclosed", "mirror_root"]
@@ -50,33 +51,7 @@ def _interval_solve(square, right):
 
 
 def _krawczyk(maps, A, c, centre):
-    """Newton on midpoints, then one inclusion: existence and uniqueness."""
-    m = len(A)
-    for _ in range(60):
-        values, slopes = _system(maps, A, c, [iv.mpf(one) for one in centre])
-        J = mp.matrix([[mp.mpf(one.mid) for one in row] for row in slopes])
-        step = mp.lu_solve(J, mp.matrix([mp.mpf(one.mid) for one in values]))
-        centre = [a - s for a, s in zip(centre, step, strict=True)]
-        size = max(abs(s) for s in step)
-        if size <= mp.mpf(2) ** (-mp.prec * 3 // 4) * max(abs(one) for one in centre):
-            break
-    else:
-        raise Rejected("no root near the claimed dual")
-    values, slopes = _system(maps, A, c, [iv.mpf(one) for one in centre])
-    C = mp.matrix([[mp.mpf(one.mid) for one in row] for row in slopes]) ** -1
-    radius = mp.mpf(2) ** (-mp.prec // 2) * max(abs(one) for one in centre)
-    wide = iv.mpf([-radius, radius])
-    _, slopes = _system(maps, A, c, [iv.mpf(one) + wide for one in centre])
-    found = []
-    for i in range(m):
-        row = [iv.mpf(C[i, k]) for k in range(m)]
-        product = [dot(row, [slopes[k][j] for k in range(m)]) for j in range(m)]
-        rest = [iv.mpf(int(i == j)) - one for j, one in enumerate(product)]
-        inner = dot(rest, [wide] * m) - dot(row, values)
-        if not (-radius < inner.a and inner.b < radius):
-            raise Rejected("the inclusion does not hold")
-        found.append(iv.mpf(centre[i]) + inner)
-    return found
+    return inclusion(lambda dual: _system(maps, A, c, dual), centre)
 
 
 def _system(maps, A, c, dual):

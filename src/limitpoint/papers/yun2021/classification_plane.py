@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,9 +32,12 @@ from limitpoint.papers.yun2021.plane import (
 )
 from limitpoint.plot.style import new_figure
 from limitpoint.problem import Problem
-from limitpoint.theory import predict
+from limitpoint.theory import predict, prove
 
-__all__ = ["Figure3Classification"]
+__all__ = ["Figure3Classification", "proved_along"]
+
+# The directions of the ℓ2, the ℓ1 and the Fourier ℓ1 margin.
+NAMED = {"dense": (1, 2), "diagonal": (0, 1), "convolutional": (1, 1)}
 
 # Exponents are measured from this margin on.
 FROM = 1e4
@@ -57,7 +61,8 @@ class Figure3Classification(Experiment):
         "step 5e-4 for 2e6 steps; losses at the end ≲ 1e-5, and directions that depend on the "
         "start. Chosen: directions as in Figure 1. Beyond the paper: every run is continued from "
         "where GD left it by the flow in normalised time, to margin 1e7, a loss of "
-        "exp(−10 000 000)."
+        "exp(−10 000 000); and the directions (1, 2), (0, 1) and (1, 1) are proved exactly, in "
+        "rational numbers, by `prove`."
     )
     theorems: ClassVar[tuple[str, ...]] = (
         "yun2021.corollary1",
@@ -86,6 +91,7 @@ class Figure3Classification(Experiment):
         margins = np.geomspace(FIRST, self.margin, MARGINS)
         coefs = np.empty((*shape, len(steps), 2))
         limits, rates = np.empty((len(NAMES), 2)), np.empty(len(NAMES))
+        exact = np.zeros(len(NAMES), dtype=np.int32)
         begun, left = [], []
         for n, name in enumerate(NAMES):
             problems = [
@@ -102,7 +108,7 @@ class Figure3Classification(Experiment):
                 if z < self.followed:
                     onwards = Init.from_layers([layer[i, -1] for layer in layers])
                     left.append(Problem(problem.network, onwards, task))
-            limit = predict(problems[0])
+            limit, exact[n] = predict(problems[0]), proved_along(problems[0], NAMED[name])
             limits[n], rates[n] = limit.direction, limit.rate or 0.0
         with ThreadPoolExecutor(max_workers=2) as pool:  # most of the time is spent compiling
             flowed = list(pool.map(self._to_same_time, begun))
@@ -122,6 +128,7 @@ class Figure3Classification(Experiment):
                 "predicted_log_loss": (axes[:2], log_losses.reshape(shape[:2])),
                 "predicted_direction": (("network", "feature"), limits),
                 "predicted_exponent": ("network", rates),
+                "proved": ("network", exact),
             },
             coords={
                 "network": list(NAMES),
@@ -161,6 +168,8 @@ class Figure3Classification(Experiment):
             ),
         ]
         for n, name in enumerate(NAMES):
+            words = f"{name}: direction {NAMED[name]} proved in rationals"
+            found.append(Check(words, float(data["proved"].values[n]), 1.0, 0.0))
             spread = np.ptp(_degrees(ends[n, -1]))
             one_sided = min(float(spread), VISIBLE)
             found.append(Check(f"{name}: degrees between starts, ≥ 10", one_sided, VISIBLE, 0.0))
@@ -215,6 +224,16 @@ class Figure3Classification(Experiment):
             axes.axhline(height, color=COLOUR_OF[name], linestyle="--", zorder=1)
         axes.set_xscale("log")
         axes.set(xlabel="smallest margin", xlim=(0.1, margins[-1]))
+
+
+def proved_along(problem: Problem, direction: tuple[int, int]) -> bool:
+    """Whether the limit is proved to have exactly this direction, in rational numbers."""
+    proof = prove(problem)
+    if not proof.ok or proof.coef is None or proof.coef.exact is None:
+        return False
+    first, second = (Fraction(one) for one in proof.coef.exact)
+    a, b = direction
+    return first * b == second * a and first * a + second * b > 0
 
 
 def _degrees(points: Float) -> Float:

@@ -20,7 +20,7 @@ from limitpoint.theory.prove.nonnegative import (
     positive_combination,
 )
 from limitpoint.theory.prove.numbers import column, entries, primitive, size_of, some_columns
-from limitpoint.theory.prove.row_reduction import pivots
+from limitpoint.theory.prove.row_reduction import null_space
 
 __all__ = ["Face", "reduce_to_face"]
 
@@ -119,7 +119,7 @@ class _Growing:
             waiting = [i for i in open_ if i not in self.alive]
             if not waiting:
                 return None
-            null = _null_space(self.matrix, self.basis)
+            null = null_space(self.matrix, self.basis)
             quotient = null * some_columns(self.matrix, waiting)
             rows = range(quotient.nrows())
             spanned = [k for k in range(len(waiting)) if not any(quotient[j, k] for j in rows)]
@@ -190,21 +190,6 @@ def _turned(X: fmpq_mat, sides: Sequence[int]) -> fmpq_mat:
     rows = range(X.nrows())
     flat = [-X[j, i] if side < 0 else X[j, i] for j in rows for i, side in enumerate(sides)]
     return fmpq_mat(X.nrows(), len(sides), flat)
-
-
-def _null_space(matrix: fmpq_mat, places: Sequence[int]) -> fmpq_mat:
-    """Rows that span what is orthogonal to these columns."""
-    size = matrix.nrows()
-    reduced, rank = some_columns(matrix, places).transpose().rref()
-    bound = pivots(reduced, rank)
-    found = []
-    for j in (j for j in range(size) if j not in bound):
-        row = [fmpq(0)] * size
-        row[j] = fmpq(1)
-        for k, place in enumerate(bound):
-            row[place] = -reduced[k, j]
-        found += primitive(row)
-    return fmpq_mat(size - rank, size, found)
 
 
 def _shorter(quotient: fmpq_mat, vector: list[fmpq]) -> list[fmpq]:

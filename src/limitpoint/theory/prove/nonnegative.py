@@ -41,12 +41,15 @@ def best_fit(
     matrix: fmpq_mat,
     target: Sequence[fmpq],
     free: Sequence[int],
+    *,
+    guess: Sequence[int] = (),
     start: Mapping[int, fmpq] | None = None,
 ) -> Fit:
     """Minimise `‖Aβ − y‖` with `β_i ≥ 0` but for the free columns.
 
-    What the method begins with may be given: the coefficients of the best fit on some independent
-    columns, positive where they must be. Else float64 guesses the columns.
+    Columns that may be used can be guessed, else float64 guesses them: nothing rests on it. Or what
+    the method begins with is given: the coefficients of the best fit on some independent columns,
+    positive where they must be.
 
     Examples
     --------
@@ -57,8 +60,8 @@ def best_fit(
     normal = _Normal(matrix, target, free)
     if start is not None:
         return normal.improved(dict(start))
-    starts = [normal.start(guess) for guess in _guesses(matrix, target, free)]
-    used = max(starts, key=normal.gain)
+    guesses = [guess] if guess else _guesses(matrix, target, free)
+    used = max((normal.start(one) for one in guesses), key=normal.gain)
     return normal.improved(dict(zip(used, normal.solution(used), strict=True)))
 
 

@@ -13,12 +13,15 @@ __all__ = ["CannotProve", "Found", "Hint", "MorePrecision"]
 
 
 class CannotProve(Exception):
-    """No precision helps: the message says why; a kind and a witness where that is proved."""
+    """No precision helps: the message says why.
+
+    Where that itself is proved, `kind` and `witness` are what a checker needs, as of a proof.
+    """
 
     def __init__(
-        self, message: str, kind: str = "", witness: Mapping[str, Any] | None = None
+        self, reason: str, kind: str = "", witness: Mapping[str, Any] | None = None
     ) -> None:
-        super().__init__(message)
+        super().__init__(reason)
         self.kind, self.witness = kind, dict(witness or {})
 
 

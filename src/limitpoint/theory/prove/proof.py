@@ -233,7 +233,8 @@ class Proof(Labelled, Result):
     method
         How it was proved, in words.
     kind
-        The kind of proof by a short name, by which `witness` is to be read.
+        The kind of proof by a short name, by which `witness` is to be read; where nothing is proved
+        but the refusal, its kind.
     witness
         What a checker needs besides the problem and the balls: supports, Farkas vectors, …
     reason

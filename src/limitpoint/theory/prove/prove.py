@@ -15,14 +15,18 @@ from flint import arb, ctx, fmpq
 from limitpoint.foundation.arrays import Float
 from limitpoint.networks import Network
 from limitpoint.problem import Problem
-from limitpoint.tasks import Regression
+from limitpoint.tasks import Classification, Regression
 from limitpoint.theory.prove.activation import given_times
 from limitpoint.theory.prove.coupled import prove_coupled, prove_vanishing_coupled
 from limitpoint.theory.prove.diagonalisable import prove_diagonalisable
+from limitpoint.theory.prove.fourier_margin import prove_fourier_margin
 from limitpoint.theory.prove.lazy import prove_lazy
+from limitpoint.theory.prove.least_euclidean_margin import prove_euclidean_margin
+from limitpoint.theory.prove.least_sum_margin import prove_sparse_margin, prove_transformed_margin
 from limitpoint.theory.prove.loss_vanishes import prove_vanishing_dense
 from limitpoint.theory.prove.numbers import as_rationals, rational, rational_matrix
 from limitpoint.theory.prove.one_sample import prove_one_sample
+from limitpoint.theory.prove.one_sample_direction import prove_one_sample_direction
 from limitpoint.theory.prove.outcome import CannotProve, Found, Hint, MorePrecision
 from limitpoint.theory.prove.proof import Balls, Proof
 from limitpoint.theory.prove.separable import prove_separable
@@ -71,6 +75,12 @@ METHODS: Mapping[str, Method] = {
     "yun2021.corollary6": prove_diagonalisable,
     "yun2021.corollary7": prove_diagonalisable,
     "yun2021.theorem6": prove_one_sample,
+    "yun2021.corollary1": prove_euclidean_margin,
+    "yun2021.corollary2": prove_sparse_margin,
+    "yun2021.corollary3": prove_fourier_margin,
+    "yun2021.theorem2": prove_transformed_margin,
+    "yun2021.theorem3": prove_one_sample_direction,
+    "yun2021.corollary4": prove_one_sample_direction,
 }
 
 
@@ -254,6 +264,7 @@ def _nothing(about: Mapping[str, Any], why: CannotProve, digits: int, seconds: f
 def described(problem: Problem) -> dict[str, Any]:
     """The exact problem as plain values: floats are written so that they are read back exactly."""
     init, task = problem.init, problem.task
+    loss = {"loss": task.loss_name} if isinstance(task, Classification) else {}
     scale = {"log_scale": init.log_scale} if init.log_scale_given else {"scale": init.scale}
     return {
         "network": str(problem.network),
@@ -261,6 +272,7 @@ def described(problem: Problem) -> dict[str, Any]:
         "direction": [layer.tolist() for layer in init.direction],
         **scale,
         "task": type(task).__name__,
+        **loss,
         "X": task.X.tolist(),
         "y": task.y.tolist(),
     }

@@ -1,14 +1,15 @@
 """The best fits of the data as `X_R β = c` with independent rows, by rational arithmetic alone."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from flint import fmpq, fmpq_mat
 
 from limitpoint.foundation.arrays import Float
-from limitpoint.theory.prove.numbers import entries, rational_matrix
+from limitpoint.theory.prove.numbers import entries, primitive, rational_matrix, some_columns
 
-__all__ = ["Rows", "determined", "independent", "pivots", "reduced_rows"]
+__all__ = ["Rows", "determined", "independent", "null_space", "pivots", "reduced_rows"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,21 @@ def pivots(reduced: fmpq_mat, rank: int) -> list[int]:
         start = found[-1] + 1 if found else 0
         found.append(next(j for j in range(start, reduced.ncols()) if reduced[k, j] != 0))
     return found
+
+
+def null_space(matrix: fmpq_mat, places: Sequence[int]) -> fmpq_mat:
+    """Rows that span what is orthogonal to these columns."""
+    size = matrix.nrows()
+    reduced, rank = some_columns(matrix, places).transpose().rref()
+    bound = pivots(reduced, rank)
+    found = []
+    for j in (j for j in range(size) if j not in bound):
+        row = [fmpq(0)] * size
+        row[j] = fmpq(1)
+        for k, place in enumerate(bound):
+            row[place] = -reduced[k, j]
+        found += primitive(row)
+    return fmpq_mat(size - rank, size, found)
 
 
 def determined(X: fmpq_mat, kept: list[int], targets: fmpq_mat) -> dict[int, fmpq]:

@@ -213,7 +213,7 @@ class SaddleWalk:
         free = [k for k, i in enumerate(places) if self.sides[i] == 0]
         # Those used keep their sides, and their coefficients are the best fit on them.
         start = {places.index(i): self.end.coef[i] * (self.sides[i] or 1) for i in self.end.used}
-        found = best_fit(turned, self.target, free, start or None)
+        found = best_fit(turned, self.target, free, start=start or None)
         coef = [fmpq(0)] * self.matrix.ncols()
         for k, i in enumerate(places):
             coef[i] = found.coef[k] * (self.sides[i] or 1)
