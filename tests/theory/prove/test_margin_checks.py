@@ -273,7 +273,8 @@ def test_that_classes_are_not_separable_is_checked():
     with pytest.raises(CannotProve) as refused:
         check_separable(rational_matrix(np.array(X)))
     problem = {"task": "Classification", "X": X, "y": y}
-    found = {"ok": False, "problem": problem, "kind": "not separable"}
+    found = {"format": "limitpoint proof 1", "ok": False, "problem": problem}
+    found |= {"kind": "not separable", "bits": 0, "digits": 30}
     found["witness"] = refused.value.witness
     check_refusal(problem, found)
     for weights in (["1", "1", "0"], ["0", "0", "0"], ["-1", "-1", "-1"]):
