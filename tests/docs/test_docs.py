@@ -149,17 +149,15 @@ def test_every_public_name_has_one_line_in_the_api_page():
     rooms = {name for name in lp.__all__ if isinstance(getattr(lp, name), ModuleType)}
     wanted = [name for name in lp.__all__ if name not in rooms]
     wanted += [f"{room}.{name}" for room in ROOMS for name in getattr(lp, room).__all__]
-    wanted += [
-        f"io.{name}"
-        for name in ("Table", "load", "load_problem", "read_table", "save", "save_problem")
-    ]
+    files = ("Table", "load", "load_problem", "read_run", "read_table", "save", "save_problem")
+    wanted += [f"io.{name}" for name in files]
     wanted += [f"lp.{room}" for room in rooms - {*ROOMS, "io"}]
     assert sorted(listed) == sorted(wanted)
 
 
-def test_there_are_about_thirty_names_at_the_top():
+def test_there_are_less_than_forty_names_at_the_top():
     top = [name for name in lp.__all__ if not isinstance(getattr(lp, name), ModuleType)]
-    assert len(top) <= 36
+    assert len(top) < 40
 
 
 def test_every_public_name_has_a_docstring():
