@@ -8,12 +8,12 @@ One module for each kind of proof.
 from fractions import Fraction
 
 from mpmath import iv, mp
-from tests.oracles.proof_checker.arithmetic import Rejected, claimed, flat
+from tests.oracles.proof_checker.arithmetic import NotKnown, Rejected, claimed, flat
 from tests.oracles.proof_checker.face_root import face_root
 from tests.oracles.proof_checker.least_norm import least_norm
 from tests.oracles.proof_checker.mirror_root import mirror_root
 
-__all__ = ["KINDS", "Rejected", "check"]
+__all__ = ["KINDS", "NotKnown", "Rejected", "check"]
 
 KINDS = {
     "mirror root": mirror_root,
@@ -29,7 +29,7 @@ def check(problem, exported):
     if exported["problem"] != problem:
         raise Rejected("a proof of another problem")
     if exported["kind"] not in KINDS:
-        raise Rejected(f"a kind of proof that is not known: {exported['kind']}")
+        raise NotKnown(f"a kind of proof that is not known: {exported['kind']}")
     _accurate(exported)
     precision = mp.prec, iv.prec
     mp.prec = iv.prec = 2 * exported["bits"] + 8 * exported["digits"] + 200

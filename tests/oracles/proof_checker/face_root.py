@@ -5,10 +5,10 @@ All that is used of the proof is which coefficients are forced, one vector, and 
 
 from fractions import Fraction
 
-from mpmath import iv, mp
+from mpmath import mp
 from tests.oracles.proof_checker.arithmetic import Rejected, claimed, contain, dot, interval
 from tests.oracles.proof_checker.data import best_fits, data_of
-from tests.oracles.proof_checker.mirror_maps import maps_of, network_of
+from tests.oracles.proof_checker.mirror_maps import maps_of, network_of, starts_of
 from tests.oracles.proof_checker.mirror_root import _interval_solve, _krawczyk
 
 __all__ = ["face_root"]
@@ -32,8 +32,8 @@ def face_root(problem, exported):
     _check_interior(columns, sides, fits[0], witness, alive)
     found = _enclosed(maps, alive, fits, exported) if alive else {}
     still = {
-        i: (iv.mpf(0) if one is None else one(iv.mpf(0))[0], iv.mpf(0))
-        for i, one in enumerate(maps)
+        i: (one, Fraction(0))
+        for i, one in enumerate(starts_of(problem))
         if i not in forced and i not in found
     }
     _compare(exported, {**found, **still}, forced, sides)

@@ -1,11 +1,13 @@
 """Coefficients as functions of their mirror coordinates, in interval arithmetic."""
 
 import re
+from fractions import Fraction
+from math import prod
 
 from mpmath import iv
-from tests.oracles.proof_checker.arithmetic import Rejected, interval
+from tests.oracles.proof_checker.arithmetic import NotKnown, Rejected, interval
 
-__all__ = ["maps_of", "network_of"]
+__all__ = ["maps_of", "network_of", "starts_of"]
 
 
 def network_of(problem):
@@ -16,8 +18,7 @@ def network_of(problem):
 def maps_of(problem):
     """`ξ ↦ (β, β')` of each coefficient, by what MATH 1.1 and 1.2 say; None if it never moves."""
     name, depth = network_of(problem)
-    log_scale = problem.get("log_scale")
-    s = iv.exp(interval(log_scale)) if log_scale is not None else interval(problem["scale"])
+    s = _scale(problem)
     rows = [[interval(one) for one in row] for row in zip(*problem["direction"], strict=True)]
     made = []
     for row in rows:
@@ -28,12 +29,35 @@ def maps_of(problem):
             a, b, c, d = row
             grows, decays = (a + b) ** 2 + (c - d) ** 2, (a - b) ** 2 + (c + d) ** 2
             made.append(_exponential(grows * s**2 / 4, decays * s**2 / 4, 2))
-        elif depth == 2:
+        elif name in ("Power", "SignedPower") and depth == 2:
             last = row[1] if len(row) > 1 else iv.mpf(0)
             made.append(_exponential((row[0] * s) ** 2, (last * s) ** 2, 4))
-        else:
+        elif name in ("Power", "SignedPower"):
             made.append(_powers([one * s for one in row], depth))
+        else:
+            raise NotKnown(f"the mirror maps of {problem['network']}")
     return made
+
+
+def starts_of(problem):
+    """The coefficients at the start: `s^L` times rational numbers."""
+    name, depth = network_of(problem)
+    found = []
+    for row in zip(*problem["direction"], strict=True):
+        row = [Fraction(one) for one in row]
+        if name == "Diagonal":
+            found.append(prod(row))
+        elif name == "Paired":
+            found.append(row[0] * row[1] - row[2] * row[3])
+        else:
+            found.append(sum(sign * one**depth for sign, one in zip((1, -1), row, strict=False)))
+    unit = _scale(problem) ** depth
+    return [interval(one) * unit if one else Fraction(0) for one in found]
+
+
+def _scale(problem):
+    log_scale = problem.get("log_scale")
+    return iv.exp(interval(log_scale)) if log_scale is not None else interval(problem["scale"])
 
 
 def _exponential(grows, decays, rate):

@@ -5,7 +5,7 @@ from fractions import Fraction
 from mpmath import iv, mp
 from tests.oracles.proof_checker.arithmetic import Rejected, claimed, contain, dot, interval, solve
 from tests.oracles.proof_checker.data import best_fits, data_of
-from tests.oracles.proof_checker.mirror_maps import maps_of
+from tests.oracles.proof_checker.mirror_maps import maps_of, starts_of
 
 __all__ = ["mirror_root"]
 
@@ -13,7 +13,9 @@ __all__ = ["mirror_root"]
 def mirror_root(problem, exported):
     """Krawczyk's test on `XΨ(Xᵀν) = y`, around the claimed dual."""
     maps = maps_of(problem)
-    moving = [i for i, one in enumerate(maps) if one is not None]
+    columns = list(zip(*problem["X"], strict=True))
+    # A coefficient that no sample sees stays where it starts.
+    moving = [i for i, one in enumerate(maps) if one is not None and any(columns[i])]
     X, y = data_of(problem, moving)
     kept = exported["witness"].get("rows", list(range(len(y))))
     rows, targets, T, square = best_fits(X, y, kept)
@@ -25,7 +27,7 @@ def mirror_root(problem, exported):
     c = [interval(one) for one in targets]
     root = _krawczyk(moved, A, c, [mp.mpf(one.numerator) / one.denominator for one in centre])
     xi = [dot([row[k] for row in A], root) for k in range(len(moving))]
-    coef, mirror = [iv.mpf(0)] * len(maps), [iv.mpf(0)] * len(maps)
+    coef, mirror = starts_of(problem), [Fraction(0)] * len(maps)
     for i, one, x in zip(moving, moved, xi, strict=True):
         coef[i], mirror[i] = one(x)[0], x
     contain(exported["coef"], coef)

@@ -55,10 +55,12 @@ def proof_of(problem: Problem, theorem: str, digits: int, hint: Hint | None) -> 
     shape = found.shape or problem.network.coef(problem.init.direction).shape
     rational = all(isinstance(one, fmpq) for one in found.coef)
 
-    def balls(numbers: Sequence[Any] | None, of_shape: tuple[int, ...] | None) -> Balls | None:
+    def balls(
+        numbers: Sequence[Any] | None, of_shape: tuple[int, ...] | None, most: int = 0
+    ) -> Balls | None:
         if numbers is None:
             return None
-        return Balls.of(numbers, of_shape or (len(numbers),), digits + 5)
+        return Balls.of(numbers, of_shape or (len(numbers),), digits + 5, most)
 
     with ctx.workprec(bits + SPARE_BITS):
         return Proof(
@@ -69,7 +71,8 @@ def proof_of(problem: Problem, theorem: str, digits: int, hint: Hint | None) -> 
             fits=found.fits,
             coef=balls(found.coef, shape),
             mirror=balls(found.mirror, found.mirror_shape),
-            dual=balls(found.dual, found.dual_shape),
+            # In full: next to a pole a coefficient is lost with the last digits of the dual.
+            dual=balls(found.dual, found.dual_shape, bits),
             more={
                 name: Balls.of(list(array.ravel()), array.shape, digits + 5)
                 for name, array in found.more.items()
