@@ -12,6 +12,8 @@ from tests.oracles.proof_checker.arithmetic import NotKnown, Rejected, claimed, 
 from tests.oracles.proof_checker.face_root import face_root
 from tests.oracles.proof_checker.least_norm import least_norm
 from tests.oracles.proof_checker.mirror_root import mirror_root
+from tests.oracles.proof_checker.radial_root import least_of_all, radial_root, saddle
+from tests.oracles.proof_checker.two_layer_spectrum import two_layer_spectrum
 
 __all__ = ["KINDS", "NotKnown", "Rejected", "check"]
 
@@ -19,6 +21,10 @@ KINDS = {
     "mirror root": mirror_root,
     "mirror root on a face": face_root,
     "weighted least norm": least_norm,
+    "radial root": radial_root,
+    "saddle": saddle,
+    "least norm": least_of_all,
+    "two-layer spectrum": two_layer_spectrum,
 }
 
 

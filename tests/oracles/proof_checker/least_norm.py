@@ -1,6 +1,7 @@
 """The limit of infinite initialisation: a least weighted norm, in fractions."""
 
 from fractions import Fraction
+from math import prod
 
 from tests.oracles.proof_checker.arithmetic import Rejected, contain, dot, solve
 from tests.oracles.proof_checker.data import best_fits, data_of
@@ -13,9 +14,12 @@ def least_norm(problem, exported):
     """`β = DXᵀν` fits the data as well as anything: all in fractions."""
     name, depth = network_of(problem)
     rows = [[Fraction(one) for one in row] for row in zip(*problem["direction"], strict=True)]
-    if name in ("Diagonal", "Paired"):
+    if name == "Paired":
         weights = [sum(one**2 for one in row) for row in rows]
-        starts = [row[0] * row[1] - (row[2] * row[3] if name == "Paired" else 0) for row in rows]
+        starts = [row[0] * row[1] - row[2] * row[3] for row in rows]
+    elif name == "Diagonal":
+        weights = [sum(prod(row[:k] + row[k + 1 :]) ** 2 for k in range(depth)) for row in rows]
+        starts = [prod(row) for row in rows]
     else:
         weights = [sum((depth * one ** (depth - 1)) ** 2 for one in row) for row in rows]
         starts = [row[0] ** depth - (row[1] ** depth if len(row) > 1 else 0) for row in rows]

@@ -11,7 +11,10 @@ __all__ = ["maps_of", "network_of", "starts_of"]
 
 
 def network_of(problem):
-    name, depth = re.fullmatch(r"(\w+)\((?:depth=(\d+))?\)", problem["network"]).groups()
+    found = re.fullmatch(r"(\w+)\((?:depth=(\d+))?\)", problem["network"])
+    if found is None:
+        raise Rejected("a network that is not separable")
+    name, depth = found.groups()
     return name, int(depth or 2)
 
 

@@ -144,7 +144,9 @@ class TestFittedMeansFitted:
         X, y = rng.standard_normal((2, 5)), 1e-60 * rng.standard_normal(2)
         network = lp.RankOne(4, 4)
         init = lp.Init.balanced(network, lp.Regression(X, y), scale=0.5, seed=0)
-        assert limit_of(network, init, X, y).status is Status.DATA_HIDDEN
+        problem = lp.Problem(network, init, lp.Regression(X, y))
+        assert lp.predict(problem, escalate=False).status is Status.DATA_HIDDEN
+        assert lp.predict(problem).status is Status.PROVED
 
     @pytest.mark.parametrize("network", [lp.RankOne(3, 4), lp.FullyConnected((4, 4))])
     def test_zero_targets_and_a_square_matrix(self, network):

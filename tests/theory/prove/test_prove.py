@@ -104,6 +104,15 @@ def test_lazy_limit_is_rational():
     assert proof.coef.signs.tolist() == [1, 1, 0]
 
 
+def test_lazy_limits_contain_the_oracle():
+    """Of every network, deep diagonal ones among them."""
+    for number in range(40):
+        case = draw("scale inf", 3, number)
+        proof = lp.prove(case.problem, digits=20)
+        assert proof.ok, (number, proof.reason)
+        assert contains(proof.coef, case.oracle().coef), (number, case.network)
+
+
 def test_data_that_reach_no_coefficient_are_refused_with_the_reason():
     task = lp.Regression([[0.0, 0.0]], [1.0])
     network = lp.SignedPower(2)
@@ -136,6 +145,11 @@ CHECKED = {
     "least squares": lambda: gaussian(lp.Paired(), 5, 3, 1, scale=0.5),
     "three layers": lambda: gaussian(lp.SignedPower(3), 2, 4, 2, scale=1e-5),
     "one side": lambda: gaussian(lp.Power(2), 1, 3, 4, scale=0.1),
+    "lazy, three layers": lambda: lp.Problem(
+        lp.Diagonal(3),
+        lp.Init([[1.0, 2.0, 3.0], [0.5, -1.0, 1.0], [0.0, 0.0, 0.0]], np.inf),
+        lp.Regression([[1.0, 3.0, 2.0]], [1.0]),
+    ),
     "lazy": lambda: lp.Problem(
         lp.Paired(),
         lp.Init([[1.0, 2.0]] * 4, np.inf),

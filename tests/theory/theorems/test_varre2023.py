@@ -706,3 +706,14 @@ class TestBounds:
     def test_bad_times(self, times):
         with pytest.raises(lp.errors.LimitpointError, match="times"):
             lp.atlas.convergence_bound(generic("k=3, l=n", 0.1), times)
+
+
+@pytest.mark.parametrize("y", [[2.0, 0.0, 0.0], [[2.0, 0.0], [0.0, -2.0], [0.0, 0.0]]])
+def test_samples_of_zero_that_nothing_reaches(y):
+    """A diagonal X: a coefficient of zero alone in its row has no size to be measured by."""
+    network, task = lp.TwoLayer(4), lp.Regression(np.eye(3), y)
+    second = np.zeros((4, *task.y.shape[1:]))
+    limit = lp.predict(lp.Problem(network, lp.Init([np.eye(3, 4), second], 0.5), task))
+    assert limit.certificate.ok
+    assert limit.status is lp.Status.CONVERGED
+    assert limit.coef.tolist() == y

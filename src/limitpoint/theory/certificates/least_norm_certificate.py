@@ -59,11 +59,21 @@ def error_of_least_norm(constraint: Constraint, slopes: Float, coef: Float) -> f
         rounding = ROUNDING_UNITS * EPS * sums[k]
         off = slopes * rounding + np.abs(one - slopes * inside[k])
         weights = weights_of(single, one) * units
-        blurred = seen & (weights * off / units > CERTIFICATE_TOLERANCE)
+        blurred = seen & (_times(weights, off / units) > CERTIFICATE_TOLERANCE)
         missed = missed_rows(single, one)
         strayed = np.where(seen & ~blurred, off / units, 0.0)
         bounds, _ = error_bounds(
             single, scaled, missed, strayed, blurred, rounding * units, allowed_errors(weights)
         )
-        worst = max(worst, float(np.nan_to_num(weights * bounds, nan=np.inf).max(initial=0.0)))
+        worst = max(
+            worst, float(np.nan_to_num(_times(weights, bounds), nan=np.inf).max(initial=0.0))
+        )
     return worst
+
+
+def _times(weights: Float, errors: Float) -> Float:
+    """Contributions of errors, of none where there is none: weights may be infinite.
+
+    They are where a row has neither a target nor a coefficient, as in a diagonal X.
+    """
+    return np.multiply(weights, errors, out=np.zeros_like(weights), where=errors != 0)

@@ -1,5 +1,7 @@
 """The limit of infinite initialisation: a weighted least norm, in rationals."""
 
+from math import prod
+
 import numpy as np
 from flint import fmpq, fmpq_mat
 
@@ -59,7 +61,10 @@ def prove_lazy(problem: Problem, hint: Hint | None) -> Found:
 def _squared_gradient(problem: Problem, row: tuple[fmpq, ...]) -> fmpq:
     """`‖∇β‖²` in the parameters of one coefficient, at the direction."""
     network = problem.network
-    if isinstance(network, Diagonal | Paired):
+    if isinstance(network, Paired):
         return sum((one**2 for one in row), fmpq(0))
+    if isinstance(network, Diagonal):
+        others = (row[:k] + row[k + 1 :] for k in range(len(row)))
+        return sum((prod(rest, start=fmpq(1)) ** 2 for rest in others), fmpq(0))
     depth = network.degree
     return sum((depth**2 * one ** (2 * depth - 2) for one in row), fmpq(0))

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 from flint import arb, arb_mat, fmpq, fmpq_mat
 from numpy.typing import NDArray
 
@@ -21,8 +22,10 @@ __all__ = [
     "ball_matrix",
     "column",
     "entries",
+    "largest",
     "magnitude",
     "midpoints",
+    "object_array",
     "primitive",
     "rational",
     "rational_matrix",
@@ -99,9 +102,22 @@ def entries(matrix: Any) -> list[Any]:
     return list(matrix.entries())
 
 
+def largest(matrix: fmpq_mat) -> fmpq:
+    """The largest modulus of all entries."""
+    over, under = matrix.numer_denom()
+    return fmpq(max(abs(one) for one in over.entries()), under)
+
+
 def midpoints(values: Iterable[arb]) -> list[arb]:
     """The midpoints, as exact balls."""
     return [value.mid() for value in values]
+
+
+def object_array(values: Sequence[Any]) -> NDArray[Any]:
+    """Balls or rationals as an array of objects, of one dimension."""
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found
 
 
 def magnitude(value: arb) -> arb:

@@ -14,10 +14,13 @@ from flint import arb, ctx, fmpq
 from limitpoint.networks import Network
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression
+from limitpoint.theory.prove.coupled import prove_coupled, prove_vanishing_coupled
 from limitpoint.theory.prove.lazy import prove_lazy
+from limitpoint.theory.prove.loss_vanishes import prove_vanishing_dense
 from limitpoint.theory.prove.outcome import CannotProve, Found, Hint, MorePrecision
 from limitpoint.theory.prove.proof import Balls, Proof
 from limitpoint.theory.prove.separable import prove_separable
+from limitpoint.theory.prove.two_layer_spectrum import prove_two_layer
 
 __all__ = ["METHODS", "proof_of"]
 
@@ -40,6 +43,15 @@ METHODS: Mapping[str, Method] = {
     "limitpoint.sign_constrained": prove_separable,
     "limitpoint.boundary": prove_separable,
     "limitpoint.lazy": prove_lazy,
+    "lyu2023.theorem1": prove_coupled,
+    "lyu2023.theorem2": prove_coupled,
+    "lyu2023.proposition2": prove_coupled,
+    "limitpoint.rank_one": prove_coupled,
+    "lyu2023.corollary1.1": prove_vanishing_coupled,
+    "limitpoint.rank_one_at_zero": prove_vanishing_coupled,
+    "yun2021.theorem7": prove_vanishing_dense,
+    "varre2023.theorem3.1": prove_two_layer,
+    "varre2023.theorem3.1_at_zero": prove_two_layer,
 }
 
 
@@ -53,7 +65,8 @@ def proof_of(problem: Problem, theorem: str, digits: int, hint: Hint | None) -> 
     except CannotProve as error:
         return refused(problem, str(error), digits, time.perf_counter() - began)
     shape = found.shape or problem.network.coef(problem.init.direction).shape
-    rational = all(isinstance(one, fmpq) for one in found.coef)
+    numbers = [*found.coef, *(one for array in found.more.values() for one in array.ravel())]
+    rational = all(isinstance(one, fmpq) for one in numbers)
 
     def balls(
         numbers: Sequence[Any] | None, of_shape: tuple[int, ...] | None, most: int = 0
@@ -92,7 +105,8 @@ def _at_some_precision(
     method: Method, problem: Problem, digits: int, hint: Hint | None
 ) -> tuple[Found, int]:
     """Double the precision until the radii are what was asked for."""
-    bits, why, reached, waited = _first_bits(problem, digits), "", None, 0
+    lost = problem.network.degree - 2 if method is prove_separable else 0
+    bits, why, reached, waited = _first_bits(problem, digits, lost), "", None, 0
     while bits <= MOST_BITS:
         with ctx.workprec(bits):
             try:
@@ -112,14 +126,14 @@ def _at_some_precision(
     raise CannotProve(f"{why or 'the radii stay too large'} (up to {MOST_BITS} bits were tried)")
 
 
-def _first_bits(problem: Problem, digits: int) -> int:
-    """What the digits take, and what a small scale takes of them.
+def _first_bits(problem: Problem, digits: int, power: int) -> int:
+    """What the digits take, and what a small scale s takes of them, a part `s^power`.
 
     The mirror coordinates of L > 2 layers end within a part `s^{L−2}` of their poles.
     """
     lost = 0.0
     if problem.init.is_finite and isinstance(problem.task, Regression):
-        lost = max(0.0, (problem.network.degree - 2) * -problem.init.log_scale / LOG_2)
+        lost = max(0.0, power * -problem.init.log_scale / LOG_2)
     return int(BITS_PER_DIGIT * digits + lost) + SPARE_BITS
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 
 from limitpoint.foundation.arrays import Float
-from limitpoint.theory.prove.numbers import column, entries, rational, rational_matrix
+from limitpoint.theory.prove.numbers import entries, rational_matrix
 
 __all__ = ["Rows", "determined", "independent", "pivots", "reduced_rows"]
 
@@ -20,7 +20,7 @@ class Rows:
     kept
         Which rows.
     targets
-        What all best fits of the data give in those rows.
+        What all best fits of the data give in those rows, one column per output.
     spread
         From numbers per kept row to the dual: the one in the range of X with the same `Xᵀν`.
     fits
@@ -43,10 +43,11 @@ def reduced_rows(X: Float, y: Float) -> Rows:
         X.shape[0], rank, [reduced[k, j] for j in range(X.shape[0]) for k in range(rank)]
     )
     square = combine.transpose() * combine
-    right = combine.transpose() * column([rational(v) for v in y.tolist()])
+    outputs = rational_matrix(y.reshape(len(y), -1))
+    right = combine.transpose() * outputs
     targets = square.solve(right) if rank else right
     spread = combine * square.inv() if rank else combine
-    missed = combine * targets - column([rational(v) for v in y.tolist()])
+    missed = combine * targets - outputs
     fits = all(one == 0 for one in entries(missed))
     return Rows(kept, targets, spread, fits)
 

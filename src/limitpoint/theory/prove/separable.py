@@ -13,13 +13,13 @@ from flint import arb, arb_mat, fmpq, fmpq_mat
 from limitpoint.foundation.arrays import Float
 from limitpoint.problem import Problem
 from limitpoint.theory.prove.closed_form_maps import coefs_of_direction
+from limitpoint.theory.prove.contributions import visible_sizes
 from limitpoint.theory.prove.faces import Face
 from limitpoint.theory.prove.interval_newton import enclosed_root, solved
 from limitpoint.theory.prove.mirror_maps import mirror_maps
 from limitpoint.theory.prove.numbers import (
     as_balls,
     as_rationals,
-    ball,
     ball_column,
     ball_matrix,
     column,
@@ -84,7 +84,7 @@ def prove_separable(problem: Problem, hint: Hint | None) -> Found:
         fits=rows is None or rows.fits,
         kind="mirror root",
         witness={} if rows is None else {"rows": rows.kept},
-        sizes=_sizes(task.X, task.y, coef),
+        sizes=visible_sizes(task.X, task.y, coef),
     )
     return found if face is None else under_signs(found, face, task.y, moving, forced)
 
@@ -195,19 +195,3 @@ def _exact_rows(rows: Rows | None, y: Float) -> tuple[list[int], fmpq_mat]:
 
 def _ball_product(rows: Rows, root: Sequence[arb]) -> arb_mat:
     return arb_mat(rows.spread) * ball_column(root)
-
-
-def _sizes(X: Float, y: Float, coef: Sequence[arb]) -> list[Any]:
-    """What an error of each coefficient is measured by where its sign is not decided.
-
-    The smallest over samples of `(|x_j|ᵀ|β| + |y_j|) / |x_ji|`.
-    """
-    moduli = ball_matrix(np.abs(X))
-    totals = entries(
-        moduli * ball_column([abs(ball(c)) for c in coef]) + ball_column(np.abs(y).tolist())
-    )
-    found: list[Any] = []
-    for i in range(X.shape[1]):
-        ratios = [totals[j] / abs(arb(float(X[j, i]))) for j in range(len(y)) if X[j, i] != 0]
-        found.append(min(ratios, key=lambda one: float(one.mid())) if ratios else None)
-    return found
