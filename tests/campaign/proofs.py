@@ -51,7 +51,9 @@ checked  of those, that the checker knows and accepts
 wrong    proofs that the oracle, the checker or a proof to 45 digits contradict
 cert.    certified float64 limits of what is proved; out: outside of their certificate's bound
 median, slowest: seconds of a proof"""
-HEAD_OF_SHARES = f"{'family':<18}{'n':>5}{'well':>6}{'proved':>8}{'share':>8}{'median':>8}{'slowest':>9}"
+HEAD_OF_SHARES = (
+    f"{'family':<18}{'n':>5}{'well':>6}{'proved':>8}{'share':>8}{'median':>8}{'slowest':>9}"
+)
 
 
 @dataclass(frozen=True)
@@ -213,7 +215,9 @@ def _by_oracle(case, proof):
     numbers = [b for one in truth.coef for b in (one if isinstance(one, list) else [one])]
     pairs = zip(proof.coef.midpoint.ravel(), proof.coef.radius.ravel(), numbers, strict=True)
     with mp.workdps(80):
-        missed = [i for i, (m, r, b) in enumerate(pairs) if abs(mpf(m) - b) > mpf(r) + abs(b) * ORACLE]
+        missed = [
+            i for i, (m, r, b) in enumerate(pairs) if abs(mpf(m) - b) > mpf(r) + abs(b) * ORACLE
+        ]
     return f"no: coefficients {missed} are not contained" if missed else "yes"
 
 
@@ -265,9 +269,7 @@ def faults(outcomes):
         words = [o.defect] if o.defect else []
         words += [side for side in (o.oracle, o.checker) if side.startswith("no")]
         words += ["a proof to more digits contradicts it"] if o.apart else []
-        words += (
-            [f"float64 is off by {o.outside:.2g} of its bound"] if o.is_outside else []
-        )
+        words += [f"float64 is off by {o.outside:.2g} of its bound"] if o.is_outside else []
         found += [f"{o.family} {o.number} ({o.kind}, 10^{o.power:.1f}): {one}" for one in words]
     return found
 
@@ -276,7 +278,9 @@ def notes(outcomes):
     """Why what is not proved is not, and one number of each reason."""
     reasons = Counter(o.reason for o in outcomes if o.reason)
     first = {o.reason: o.number for o in reversed(outcomes)}
-    return [f"{count} × {reason[:150]} (number {first[reason]})" for reason, count in reasons.items()]
+    return [
+        f"{count} × {reason[:150]} (number {first[reason]})" for reason, count in reasons.items()
+    ]
 
 
 def row(name, outcomes):
@@ -301,7 +305,10 @@ def share_row(name, outcomes):
     right = [o for o in well if o.ok]
     share = f"{100 * len(right) / len(well):.1f}%" if well else "-"
     verdict = " FAILS" if unproved(outcomes) else ""
-    return f"{name:<18}{len(outcomes):>5}{len(well):>6}{len(right):>8}{share:>8}{_seconds(right)}{verdict}"
+    return (
+        f"{name:<18}{len(outcomes):>5}{len(well):>6}{len(right):>8}{share:>8}"
+        f"{_seconds(right)}{verdict}"
+    )
 
 
 def unproved(outcomes):

@@ -6,6 +6,7 @@ from limitpoint.theory import (
     convergence_bound,
     limit_given_outer,
     predict,
+    prove,
     saddles,
     two_layer_bounds,
 )
@@ -19,6 +20,7 @@ __all__ = [
     "limit_given_outer",
     "null_space_drift",
     "predict",
+    "prove",
     "saddles",
     "train",
     "two_layer_bounds",

@@ -5,7 +5,17 @@ from fractions import Fraction
 import mpmath
 from mpmath import iv
 
-__all__ = ["NotKnown", "Rejected", "claimed", "contain", "dot", "exact", "flat", "interval", "solve"]
+__all__ = [
+    "NotKnown",
+    "Rejected",
+    "claimed",
+    "contain",
+    "dot",
+    "exact",
+    "flat",
+    "interval",
+    "solve",
+]
 
 
 class Rejected(Exception):

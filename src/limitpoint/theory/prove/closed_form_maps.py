@@ -122,10 +122,12 @@ class Monomials:
 def closed_form_maps(problem: Problem) -> list[Exponential | Monomials | None]:
     """The map of every coefficient, exact but for the scale; None for one that never moves."""
     network, layers = problem.network, problem.init.direction
+    depth = getattr(network, "depth", 2)
+    if not (isinstance(network, Power | SignedPower | Paired) or network == Diagonal(2)):
+        raise CannotProve(f"the mirror map of {network} is not in closed form")
     square = scale_ball(problem.init) ** 2
     rows = list(zip(*([rational(v) for v in layer.tolist()] for layer in layers), strict=True))
-    depth = getattr(network, "depth", 2)
-    if isinstance(network, Diagonal) and depth == 2:
+    if isinstance(network, Diagonal):
         return [_exponential((a + b) ** 2 / 4, (a - b) ** 2 / 4, 2, square) for a, b in rows]
     if isinstance(network, Paired):
         return [
@@ -134,12 +136,10 @@ def closed_form_maps(problem: Problem) -> list[Exponential | Monomials | None]:
             )
             for a, b, c, d in rows
         ]
-    if isinstance(network, Power | SignedPower) and depth == 2:
+    if depth == 2:
         second = [row[1] if len(row) > 1 else fmpq(0) for row in rows]
         return [_exponential(u[0] ** 2, w**2, 4, square) for u, w in zip(rows, second, strict=True)]
-    if isinstance(network, Power | SignedPower) and depth > 2:
-        return [_monomials(row, depth, scale_ball(problem.init)) for row in rows]
-    raise CannotProve(f"the mirror map of {network} is not in closed form")
+    return [_monomials(row, depth, scale_ball(problem.init)) for row in rows]
 
 
 def coefs_of_direction(problem: Problem) -> list[fmpq]:
