@@ -239,3 +239,15 @@ def on_manifold(patch, case):
         lambda task, direction, *given: distance(task, turned(direction), *given),
     )
     patch.setattr(LYU, "ON_MANIFOLD", 2 * PART)
+
+
+@mutation("y", "midpoints of the proof +1 %", "proof")
+def proved(patch, case):
+    def prove(problem, **options):
+        found = lp.prove(problem, **options)
+        if not found.ok:
+            return found
+        middle = np.vectorize(lambda one: f"{(1 + PART) * one:.17g}")(found.coef.values)
+        return dataclasses.replace(found, coef=dataclasses.replace(found.coef, midpoint=middle))
+
+    patch.setattr(ENGINES, "prove", prove)

@@ -4,6 +4,7 @@ The whole table is made by `python -m tests.mutations`.
 """
 
 import pytest
+from tests.mutations import proofs
 from tests.mutations.problems import CASES
 from tests.mutations.table import row_of
 
@@ -26,3 +27,24 @@ def test_every_check_can_fail(case):
     row = row_of(case)
     assert row.passed, row.verdict
     assert row.never == []
+
+
+# One family for each kind of proof that is quick to check.
+PROVED = ("Diagonal 2", "Power 3", "Diagonal 2 tied", "scale inf", "RankOne 2", "TwoLayer")
+
+
+@pytest.mark.parametrize("family", PROVED)
+def test_no_broken_prover_is_believed(family):
+    row = proofs.row_of(family)
+    assert row is not None
+    assert not proofs.wrong({family: row}), row
+    assert "rejected" in row.values() or "refused" in row.values()
+
+
+@pytest.mark.parametrize(
+    "name", ["midpoints off in the 16th digit", "radii too small", "a hint with the wrong signs"]
+)
+def test_mutations_of_proofs_do_something(name):
+    row = proofs.row_of("Diagonal 2")
+    (end,) = [end for known, end in row.items() if known.startswith(name)]
+    assert end == ("same" if "hint" in name else "rejected")
