@@ -18,8 +18,10 @@ __all__ = ["enclosed_root", "solved"]
 
 # A box is this many times as wide as the last Newton step seems to need, and is widened so often.
 INFLATION, WIDENINGS = 4, 6
+# The first box is as wide as rounding that has grown by so many bits.
+GROWN = 32
 
-System = Callable[[list[arb]], tuple[arb_mat, arb_mat]]
+System = Callable[[list[arb]], tuple[arb_mat, Callable[[], arb_mat]]]
 
 
 def enclosed_root(system: System, centre: Sequence[arb]) -> list[arb]:
@@ -28,26 +30,43 @@ def enclosed_root(system: System, centre: Sequence[arb]) -> list[arb]:
     Parameters
     ----------
     system
-        From a box to balls that contain `f` and its Jacobian on all of it.
+        From a box to balls that contain `f` on all of it, and a function that gives such balls for
+        the Jacobian.
     centre
         An approximate root: any numbers; only their quality decides whether the test succeeds.
     """
     middle = midpoints(centre)
     values, jacobian = system(middle)
-    step = solved(jacobian, values)
     tiny = arb(2) ** (-ctx.prec)
+    try:
+        # A good centre needs no other Jacobian to tell how wide a box must be.
+        found = _in_box(system, middle, values, [magnitude(c) * tiny * 2**GROWN for c in middle])
+    except MorePrecision:
+        found = None
+    if found is not None:
+        return found
+    step = solved(jacobian(), values)
     widths = [
         magnitude(s) * INFLATION + magnitude(c) * tiny + tiny**8
         for s, c in zip(step, middle, strict=True)
     ]
     for _ in range(WIDENINGS):
-        box = [arb(c, w) for c, w in zip(middle, widths, strict=True)]
-        _, slopes = system(box)
-        found = [c - s for c, s in zip(middle, solved(slopes, values), strict=True)]
-        if all(b.contains_interior(n) for b, n in zip(box, found, strict=True)):
+        found = _in_box(system, middle, values, widths)
+        if found is not None:
             return found
         widths = [w * INFLATION**2 for w in widths]
     raise MorePrecision("the interval Newton test does not close at this precision")
+
+
+def _in_box(
+    system: System, middle: Sequence[arb], values: arb_mat, widths: Sequence[arb]
+) -> list[arb] | None:
+    """`N`, if it lies inside the box of these widths."""
+    box = [arb(c, w) for c, w in zip(middle, widths, strict=True)]
+    _, slopes = system(box)
+    found = [c - s for c, s in zip(middle, solved(slopes(), values), strict=True)]
+    inside = all(b.contains_interior(n) for b, n in zip(box, found, strict=True))
+    return found if inside else None
 
 
 def solved(matrix: arb_mat, right: arb_mat) -> list[Any]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat, fmpq, fmpq_mat
+from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
 
 from limitpoint.foundation.arrays import Float
 from limitpoint.problem import Problem
@@ -38,6 +38,9 @@ __all__ = ["prove_separable"]
 STEPS = 60
 # A step is halved at most so often.
 HALVINGS = 60
+# The square of a step is below rounding by so many bits, for what the constant of quadratic
+# convergence may be.
+SQUARED = 32
 
 
 def prove_separable(problem: Problem, hint: Hint | None) -> Found:
@@ -96,10 +99,11 @@ class _System:
         self.maps, self.matrix, self.targets = list(maps), matrix, targets
         self.transposed = matrix.transpose()
 
-    def __call__(self, dual: list[arb]) -> tuple[arb_mat, arb_mat]:
+    def __call__(self, dual: list[arb]) -> tuple[arb_mat, Callable[[], arb_mat]]:
         xi = entries(self.transposed * ball_column(dual))
         values, slopes = zip(*(m.at(x) for m, x in zip(self.maps, xi, strict=True)), strict=True)
-        return self.matrix * ball_column(values) - self.targets, self.weighted(slopes)
+        residual = self.matrix * ball_column(values) - self.targets
+        return residual, lambda: self.weighted(slopes)
 
     def weighted(self, slopes: Sequence[arb]) -> arb_mat:
         """`X diag(slopes) Xᵀ`."""
@@ -111,35 +115,44 @@ class _System:
     def near(self, dual: list[arb]) -> list[arb]:
         """Newton's method on midpoints, its steps shortened so that none overshoots."""
         current, smallest = dual, None
+        values, jacobian = self(current)
         for _ in range(STEPS):
-            values, jacobian = self(current)
-            step = midpoints(solved(jacobian, values))
-            current = self._shortened(current, step, entries(values))
+            step = midpoints(solved(jacobian(), values))
+            current, values, jacobian = self._shortened(current, step, values)
             size = max(
                 abs(s) / (abs(c) + abs(s) + arb(2) ** -999999)
                 for s, c in zip(step, current, strict=True)
             )
+            # The next step would be of the size of this one squared.
+            if size < arb(2) ** (-(ctx.prec + SQUARED) // 2):
+                break
             if smallest is not None and size < arb(2) ** -20 and not size < smallest / 2:
                 break
             smallest = size.mid()
         return current
 
-    def _shortened(self, dual: list[arb], step: list[arb], values: list[arb]) -> list[arb]:
-        """The dual is convex: along a step its slope rises, and must not rise past what it was."""
-        before = sum((s * v for s, v in zip(step, values, strict=True)), arb(0))
+    def _shortened(self, dual: list[arb], step: list[arb], values: arb_mat) -> Any:
+        """Along a step, and what is there.
+
+        The dual is convex: along a step its slope rises, and must not rise past what it was.
+        """
+        before = _dot(step, values)
         share = arb(1)
         for _ in range(HALVINGS):
             there = [(c - share * s).mid() for c, s in zip(dual, step, strict=True)]
             try:
-                after = sum(
-                    (s * v for s, v in zip(step, entries(self(there)[0]), strict=True)), arb(0)
-                )
+                found, jacobian = self(there)
+                after = _dot(step, found)
                 if after.is_finite() and not abs(after) > abs(before):
-                    return there
+                    return there, found, jacobian
             except MorePrecision:  # beyond a pole
                 pass
             share = share / 2
         raise MorePrecision("Newton's method finds no descent at this precision")
+
+
+def _dot(step: list[arb], values: arb_mat) -> arb:
+    return sum((s * v for s, v in zip(step, entries(values), strict=True)), arb(0))
 
 
 def _root(
