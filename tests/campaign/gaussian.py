@@ -37,5 +37,7 @@ def gaussian(case, rng, powers):
 
 def _entrywise(network, n):
     """Whether every layer has one entry for each feature, however many there are."""
-    other = lp.Regression(np.ones((1, n + 1)), [1.0])
-    return all(shape == (n + 1,) for shape in network.layer_shapes(other))
+    shapes = {
+        size: network.layer_shapes(lp.Regression(np.ones((1, size)), [1.0])) for size in (n, n + 1)
+    }
+    return all(shape == (size,) for size, found in shapes.items() for shape in found)

@@ -6,7 +6,7 @@ import importlib
 import numpy as np
 from tests.mutations.changes import aside, larger, turned
 from tests.mutations.mutation import PART, NotApplicable, mutation
-from tests.mutations.runs import ENGINES
+from tests.mutations.runs import ENGINES, predict_by_float64
 
 import limitpoint as lp
 
@@ -77,7 +77,7 @@ def wrong_limits(patch, change):
     """Fields of a limit that no certificate reads."""
 
     def predict(problem, **options):
-        limit = lp.predict(problem, **options)
+        limit = predict_by_float64(problem, **options)
         return dataclasses.replace(limit, **change(limit))
 
     patch.setattr(ENGINES, "predict", predict)

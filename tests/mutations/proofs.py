@@ -205,7 +205,9 @@ def _outcome(broken, proof):
 
 def wrong(rows):
     """The families and mutations that led to a proof of something else."""
-    pairs = [(family, name, end) for family, row in rows.items() for name, end in (row or {}).items()]
+    pairs = [
+        (family, name, end) for family, row in rows.items() for name, end in (row or {}).items()
+    ]
     return [(family, name) for family, name, end in pairs if end == "WRONG"]
 
 
