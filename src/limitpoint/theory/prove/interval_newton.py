@@ -6,8 +6,8 @@ contains the Jacobian at every point of `B`. If every matrix in `J` is regular a
 `N` (Moore 1966; Krawczyk 1969; Neumaier 1990, Theorem 5.1.7).
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from flint import arb, arb_mat, ctx
 
@@ -21,7 +21,17 @@ INFLATION, WIDENINGS = 4, 6
 # The first box is as wide as rounding that has grown by so many bits.
 GROWN = 32
 
-System = Callable[[list[arb]], tuple[arb_mat, Callable[[], arb_mat]]]
+
+class System(Protocol):
+    """`f` with slopes of something on a box, and the Jacobian from these."""
+
+    def __call__(self, dual: list[arb]) -> tuple[arb_mat, list[arb]]:
+        """Balls that contain `f` and the slopes at every point of a box."""
+        ...
+
+    def weighted(self, slopes: Sequence[arb]) -> arb_mat:
+        """Balls that contain the Jacobian there."""
+        ...
 
 
 def enclosed_root(system: System, centre: Sequence[arb]) -> list[arb]:
@@ -30,13 +40,12 @@ def enclosed_root(system: System, centre: Sequence[arb]) -> list[arb]:
     Parameters
     ----------
     system
-        From a box to balls that contain `f` on all of it, and a function that gives such balls for
-        the Jacobian.
+        The equations.
     centre
         An approximate root: any numbers; only their quality decides whether the test succeeds.
     """
     middle = midpoints(centre)
-    values, jacobian = system(middle)
+    values, slopes = system(middle)
     tiny = arb(2) ** (-ctx.prec)
     try:
         # A good centre needs no other Jacobian to tell how wide a box must be.
@@ -45,7 +54,7 @@ def enclosed_root(system: System, centre: Sequence[arb]) -> list[arb]:
         found = None
     if found is not None:
         return found
-    step = solved(jacobian(), values)
+    step = solved(system.weighted(slopes), values)
     widths = [
         magnitude(s) * INFLATION + magnitude(c) * tiny + tiny**8
         for s, c in zip(step, middle, strict=True)
@@ -64,7 +73,7 @@ def _in_box(
     """`N`, if it lies inside the box of these widths."""
     box = [arb(c, w) for c, w in zip(middle, widths, strict=True)]
     _, slopes = system(box)
-    found = [c - s for c, s in zip(middle, solved(slopes(), values), strict=True)]
+    found = [c - s for c, s in zip(middle, solved(system.weighted(slopes), values), strict=True)]
     inside = all(b.contains_interior(n) for b, n in zip(box, found, strict=True))
     return found if inside else None
 

@@ -28,9 +28,10 @@ from limitpoint.theory.prove.numbers import (
     scale_ball,
 )
 from limitpoint.theory.prove.outcome import CannotProve, Found, Hint, MorePrecision
+from limitpoint.theory.prove.rough_inverse import quick_root
 from limitpoint.theory.prove.row_reduction import Rows, determined, independent, reduced_rows
 from limitpoint.theory.prove.sign_constraints import split_by_signs, under_signs
-from limitpoint.theory.prove.starting_points import from_coefs, least_norm, near_a_root
+from limitpoint.theory.prove.starting_points import from_coefs, least_norm, near_a_root, quick_start
 
 __all__ = ["prove_separable"]
 
@@ -62,7 +63,7 @@ def prove_separable(problem: Problem, hint: Hint | None) -> Found:
     mirror: list[Any] = [arb(0)] * len(maps)
     dual: list[Any] = [fmpq(0)] * len(task.y)
     if moving:
-        system = _System([maps[i] for i in moving], ball_matrix(kept), targets)
+        system = _System([maps[i] for i in moving], kept, targets)
         root = _root(system, hint, moving, face)
         dual = root if rows is None else entries(_ball_product(rows, root))
         xi = entries(system.transposed * ball_column(root))
@@ -95,15 +96,15 @@ def prove_separable(problem: Problem, hint: Hint | None) -> Found:
 class _System:
     """`f(ν) = XΨ(Xᵀν) − c` and its Jacobian `X diag(Ψ') Xᵀ` on a box."""
 
-    def __init__(self, maps: Sequence[Any], matrix: arb_mat, targets: arb_mat) -> None:
-        self.maps, self.matrix, self.targets = list(maps), matrix, targets
-        self.transposed = matrix.transpose()
+    def __init__(self, maps: Sequence[Any], floats: Float, targets: arb_mat) -> None:
+        self.maps, self.floats, self.targets = list(maps), floats, targets
+        self.matrix = ball_matrix(floats)
+        self.transposed = self.matrix.transpose()
 
-    def __call__(self, dual: list[arb]) -> tuple[arb_mat, Callable[[], arb_mat]]:
+    def __call__(self, dual: list[arb]) -> tuple[arb_mat, list[arb]]:
         xi = entries(self.transposed * ball_column(dual))
         values, slopes = zip(*(m.at(x) for m, x in zip(self.maps, xi, strict=True)), strict=True)
-        residual = self.matrix * ball_column(values) - self.targets
-        return residual, lambda: self.weighted(slopes)
+        return self.matrix * ball_column(values) - self.targets, list(slopes)
 
     def weighted(self, slopes: Sequence[arb]) -> arb_mat:
         """`X diag(slopes) Xᵀ`."""
@@ -115,10 +116,10 @@ class _System:
     def near(self, dual: list[arb]) -> list[arb]:
         """Newton's method on midpoints, its steps shortened so that none overshoots."""
         current, smallest = dual, None
-        values, jacobian = self(current)
+        values, slopes = self(current)
         for _ in range(STEPS):
-            step = midpoints(solved(jacobian(), values))
-            current, values, jacobian = self._shortened(current, step, values)
+            step = midpoints(solved(self.weighted(slopes), values))
+            current, values, slopes = self._shortened(current, step, values)
             size = max(
                 abs(s) / (abs(c) + abs(s) + arb(2) ** -999999)
                 for s, c in zip(step, current, strict=True)
@@ -141,10 +142,10 @@ class _System:
         for _ in range(HALVINGS):
             there = [(c - share * s).mid() for c, s in zip(dual, step, strict=True)]
             try:
-                found, jacobian = self(there)
+                found, slopes = self(there)
                 after = _dot(step, found)
                 if after.is_finite() and not abs(after) > abs(before):
-                    return there, found, jacobian
+                    return there, found, slopes
             except MorePrecision:  # beyond a pole
                 pass
             share = share / 2
@@ -159,7 +160,12 @@ def _root(
     system: _System, hint: Hint | None, moving: Sequence[int], face: Face | None
 ) -> list[arb]:
     """Where Newton's method leads to, from the first of several starts from which it does."""
-    why = ""
+    why, logs = "", _hinted(hint, moving)
+    if logs is not None:
+        try:
+            return quick_root(system, *quick_start(system, *logs))
+        except MorePrecision:
+            pass  # a hint may be wrong, and float64 too coarse
     for start in _starts(system, hint, moving, face):
         try:
             return enclosed_root(system, system.near(start()))
@@ -178,11 +184,20 @@ def _starts(
         return near_a_root(system, fit)
 
     starts: list[Callable[[], list[arb]]] = [from_fit, lambda: [arb(0)] * system.matrix.nrows()]
-    if hint is not None:
-        signs, logs = hint.signs[list(moving)].tolist(), hint.log_abs_coef[list(moving)].tolist()
-        if np.isfinite(signs).all() and not np.isnan(logs).any():
-            starts.insert(0, lambda: from_coefs(system, signs, logs))
+    logs = _hinted(hint, moving)
+    if logs is not None:
+        starts.insert(0, lambda: from_coefs(system, *logs))
     return starts
+
+
+def _hinted(hint: Hint | None, moving: Sequence[int]) -> tuple[list[float], list[float]] | None:
+    """Signs and logarithms of the coefficients by a hint, if it has numbers for all."""
+    if hint is None:
+        return None
+    signs, logs = hint.signs[list(moving)], hint.log_abs_coef[list(moving)]
+    if not np.isfinite(signs).all() or np.isnan(logs).any():
+        return None
+    return signs.tolist(), logs.tolist()
 
 
 def _at_start(problem: Problem) -> list[arb]:
