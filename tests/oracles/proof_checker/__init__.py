@@ -41,6 +41,8 @@ def check(problem, exported):
     mp.prec = iv.prec = 2 * exported["bits"] + 8 * exported["digits"] + 200
     try:
         KINDS[exported["kind"]](problem, exported)
+    except ZeroDivisionError as error:
+        raise Rejected(f"an inverse that does not exist: {error}") from None
     finally:
         mp.prec, iv.prec = precision
 

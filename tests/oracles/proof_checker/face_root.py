@@ -9,7 +9,7 @@ from mpmath import mp
 from tests.oracles.proof_checker.arithmetic import Rejected, claimed, contain, dot, interval
 from tests.oracles.proof_checker.data import best_fits, data_of
 from tests.oracles.proof_checker.mirror_maps import maps_of, network_of, starts_of
-from tests.oracles.proof_checker.mirror_root import _interval_solve, _krawczyk
+from tests.oracles.proof_checker.mirror_root import _interval_solve, enclosed, poles_of
 
 __all__ = ["face_root"]
 
@@ -99,11 +99,12 @@ def _enclosed(maps, alive, fits, exported):
     centre = [sum(t[a] * nu for t, nu in zip(T, said, strict=True)) for a in range(len(kept))]
     A = [[interval(one) for one in row] for row in rows]
     start = [mp.mpf(one.numerator) / one.denominator for one in centre]
-    root = _krawczyk([maps[i] for i in alive], A, [interval(one) for one in kept], start)
+    moved = [maps[i] for i in alive]
+    poles = poles_of(exported, alive, moved)
+    root, xi, coef = enclosed(moved, A, [interval(one) for one in kept], start, poles)
     inverse = _interval_solve(square, root)
     contain(exported["dual"], [dot([interval(one) for one in t], inverse) for t in T])
-    xi = [dot([row[k] for row in A], root) for k in range(len(alive))]
-    return {i: (maps[i](x)[0], x) for i, x in zip(alive, xi, strict=True)}
+    return dict(zip(alive, zip(coef, xi, strict=True), strict=True))
 
 
 def _compare(exported, found, forced, sides):

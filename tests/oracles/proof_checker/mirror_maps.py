@@ -4,7 +4,7 @@ import re
 from fractions import Fraction
 from math import prod
 
-from mpmath import iv
+from mpmath import iv, mp
 from tests.oracles.proof_checker.arithmetic import NotKnown, Rejected, interval
 
 __all__ = ["maps_of", "network_of", "starts_of"]
@@ -75,12 +75,14 @@ def _exponential(grows, decays, rate):
 
 
 def _powers(starts, depth):
-    """`u' = Lu^{L−1}` upwards, `w' = −Lw^{L−1}`: `u^{2−L} = u(0)^{2−L} − L(L−2)ξ`, w at −ξ."""
-    if all(one == 0 for one in starts):
-        return None
+    return None if all(one == 0 for one in starts) else Powers(starts, depth)
 
-    def at(x):
-        value = slope = iv.mpf(0)
+
+class Powers:
+    """`u' = Lu^{L−1}` upwards, `w' = −Lw^{L−1}`: `u^{2−L} = u(0)^{2−L} − L(L−2)ξ`, w at −ξ."""
+
+    def __init__(self, starts, depth):
+        self.depth, self.terms = depth, []
         for start, outer in zip(starts, (1, -1), strict=False):
             if start == 0:
                 continue
@@ -88,12 +90,38 @@ def _powers(starts, depth):
             size = -start if negative else start
             # With |u|: d|u|/dξ = ±L|u|^{L−1}, downwards for a negative odd power.
             sign = -outer if negative and depth % 2 else outer
-            left = 1 / size ** (depth - 2) - sign * depth * (depth - 2) * x
+            self.terms.append((sign, 1 / size ** (depth - 2)))
+
+    def __call__(self, x):
+        depth = self.depth
+        return self._sum([left - sign * depth * (depth - 2) * x for sign, left in self.terms])
+
+    def along(self, side, log):
+        """`ξ, dξ/dτ, β, dβ/dτ`, τ the logarithm of the term that grows to this side first."""
+        depth = self.depth
+        first = min(
+            (one for sign, one in self.terms if sign == side), key=lambda one: mp.mpf(one.mid)
+        )
+        left = iv.exp(-(depth - 2) * log)
+        x = side * (first - left) / (depth * (depth - 2))
+        lefts = [
+            # Equal terms stay equal.
+            left
+            if (sign, one.a, one.b) == (side, first.a, first.b)
+            else one - sign * depth * (depth - 2) * x
+            for sign, one in self.terms
+        ]
+        value, slope = self._sum(lefts)
+        turn = side * left / depth
+        return x, turn, value, slope * turn
+
+    def _sum(self, lefts):
+        depth = self.depth
+        value = slope = iv.mpf(0)
+        for (sign, _), left in zip(self.terms, lefts, strict=True):
             if not left.a > 0:
                 raise Rejected("beyond a pole")
             size = iv.exp(-iv.log(left) / (depth - 2))
             value += sign * size**depth
             slope += (depth * size ** (depth - 1)) ** 2
         return value, slope
-
-    return at

@@ -25,11 +25,11 @@ GROWN = 32
 class System(Protocol):
     """`f` with slopes of something on a box, and the Jacobian from these."""
 
-    def __call__(self, dual: list[arb]) -> tuple[arb_mat, list[arb]]:
+    def __call__(self, unknowns: list[arb], /) -> tuple[arb_mat, Any]:
         """Balls that contain `f` and the slopes at every point of a box."""
         ...
 
-    def weighted(self, slopes: Sequence[arb]) -> arb_mat:
+    def weighted(self, slopes: Any, /) -> arb_mat:
         """Balls that contain the Jacobian there."""
         ...
 

@@ -13,7 +13,7 @@ from flint import arb, ctx, fmpq
 
 from limitpoint.networks import Network
 from limitpoint.problem import Problem
-from limitpoint.tasks import Regression
+from limitpoint.theory.prove.beside_poles import LOST, lost_bits
 from limitpoint.theory.prove.coupled import prove_coupled, prove_vanishing_coupled
 from limitpoint.theory.prove.lazy import prove_lazy
 from limitpoint.theory.prove.loss_vanishes import prove_vanishing_dense
@@ -131,10 +131,8 @@ def _first_bits(problem: Problem, digits: int, power: int) -> int:
 
     The mirror coordinates of L > 2 layers end within a part `s^{L−2}` of their poles.
     """
-    lost = 0.0
-    if problem.init.is_finite and isinstance(problem.task, Regression):
-        lost = max(0.0, power * -problem.init.log_scale / LOG_2)
-    return int(BITS_PER_DIGIT * digits + lost) + SPARE_BITS
+    lost = lost_bits(problem)
+    return int(BITS_PER_DIGIT * digits) + (lost if lost <= LOST else 0) + SPARE_BITS
 
 
 def _short_of(found: Found, digits: int) -> tuple[bool, bool]:

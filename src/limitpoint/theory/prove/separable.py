@@ -12,6 +12,7 @@ from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
 
 from limitpoint.foundation.arrays import Float
 from limitpoint.problem import Problem
+from limitpoint.theory.prove.beside_poles import LOST, BesidePoles, lost_bits
 from limitpoint.theory.prove.closed_form_maps import coefs_of_direction
 from limitpoint.theory.prove.contributions import visible_sizes
 from limitpoint.theory.prove.faces import Face
@@ -62,12 +63,13 @@ def prove_separable(problem: Problem, hint: Hint | None) -> Found:
     coef: list[Any] = list(_at_start(problem))
     mirror: list[Any] = [arb(0)] * len(maps)
     dual: list[Any] = [fmpq(0)] * len(task.y)
+    witness: dict[str, Any] = {} if rows is None else {"rows": rows.kept}
     if moving:
         system = _System([maps[i] for i in moving], kept, targets)
-        root = _root(system, hint, moving, face)
+        root, xi, moved, beside = _answers(problem, system, hint, moving, face)
         dual = root if rows is None else entries(_ball_product(rows, root))
-        xi = entries(system.transposed * ball_column(root))
-        moved: list[Any] = [one.at(x)[0] for one, x in zip(system.maps, xi, strict=True)]
+        if beside:
+            witness["poles"] = [moving[k] for k in beside]
         if any(one.contains(0) for one in moved):
             for place, value in determined(X, *_exact_rows(rows, task.y)).items():
                 moved[place] = value
@@ -87,7 +89,7 @@ def prove_separable(problem: Problem, hint: Hint | None) -> Found:
         method="the interval Newton test on the dual problem XΨ(Xᵀν) = y",
         fits=rows is None or rows.fits,
         kind="mirror root",
-        witness={} if rows is None else {"rows": rows.kept},
+        witness=witness,
         sizes=visible_sizes(task.X, task.y, coef),
     )
     return found if face is None else under_signs(found, face, task.y, moving, forced)
@@ -154,6 +156,25 @@ class _System:
 
 def _dot(step: list[arb], values: arb_mat) -> arb:
     return sum((s * v for s, v in zip(step, entries(values), strict=True)), arb(0))
+
+
+def _answers(
+    problem: Problem, system: _System, hint: Hint | None, moving: Sequence[int], face: Face | None
+) -> tuple[list[arb], list[Any], list[Any], list[int]]:
+    """Dual, mirror coordinates and coefficients; and who has an unknown of its own."""
+    lost, logs = lost_bits(problem), _hinted(hint, moving)
+    if lost > LOST:
+        if logs is not None:
+            beside = BesidePoles(system, *logs)
+            try:
+                return *beside.answers(beside.root()), beside.places
+            except MorePrecision:
+                pass  # a hint may be wrong
+        if ctx.prec < lost:
+            raise MorePrecision("mirror coordinates cannot be told from their poles")
+    root = _root(system, hint, moving, face)
+    xi = entries(system.transposed * ball_column(root))
+    return root, xi, [one.at(x)[0] for one, x in zip(system.maps, xi, strict=True)], []
 
 
 def _root(
