@@ -34,6 +34,7 @@ ORACLE = mpf(10) ** -50
 ORACLE_DIGITS, CHECKER_BITS = 100, 10_000
 # The checker takes decimals for fractions: those of larger exponents fill the memory.
 LARGEST_EXPONENT = 100_000
+NO_THEOREM = "no theorem determines the limit"
 # At least this share of well-conditioned Gaussian problems must be proved.
 SHARE = 0.99
 # What is smaller is zero in float64.
@@ -276,11 +277,13 @@ def faults(outcomes):
 
 def notes(outcomes):
     """Why what is not proved is not, and one number of each reason."""
-    reasons = Counter(o.reason for o in outcomes if o.reason)
-    first = {o.reason: o.number for o in reversed(outcomes)}
-    return [
-        f"{count} × {reason[:150]} (number {first[reason]})" for reason, count in reasons.items()
-    ]
+    reasons = Counter(_short(o.reason) for o in outcomes if o.reason)
+    first = {_short(o.reason): o.number for o in reversed(outcomes)}
+    return [f"{count} × {words} (number {first[words]})" for words, count in reasons.items()]
+
+
+def _short(reason):
+    return NO_THEOREM if reason.startswith(NO_THEOREM) else reason.split("\n")[0][:120]
 
 
 def row(name, outcomes):
@@ -296,7 +299,12 @@ def row(name, outcomes):
 
 
 def _well(outcomes):
-    return [o for o in outcomes if o.condition < WELL_CONDITIONED]
+    """Those well conditioned whose limit some theorem gives: not all do with other data."""
+    return [
+        o
+        for o in outcomes
+        if o.condition < WELL_CONDITIONED and not o.reason.startswith(NO_THEOREM)
+    ]
 
 
 def share_row(name, outcomes):
@@ -317,7 +325,9 @@ def unproved(outcomes):
     missing = [o for o in well if not o.ok]
     if len(missing) <= (1 - SHARE) * len(well):
         return [f"{o.family} {o.number}: {o.defect}" for o in missing if o.defect]
-    return [f"{o.family} {o.number} (10^{o.power:.1f}): {o.defect or o.reason}" for o in missing]
+    return [
+        f"{o.family} {o.number} (10^{o.power:.1f}): {o.defect or _short(o.reason)}" for o in missing
+    ]
 
 
 def _seconds(right):
