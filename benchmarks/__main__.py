@@ -11,6 +11,7 @@ from benchmarks import (
     maps,
     noise,
     predict,
+    proofs,
     saddle_path,
     scale_path,
     sgd_sweep,
@@ -24,6 +25,7 @@ def main() -> int:
     rows = [
         *startup.rows(),
         *predict.rows(),
+        *proofs.rows(),
         *scale_path.rows(),
         *flows.rows(),
         *maps.rows(),
@@ -50,6 +52,7 @@ def main() -> int:
     console = Console(width=130)
     console.print(table)
     console.print(saddle_path.cost_table())
+    console.print(proofs.cost_table())
     return 0 if all(row.passed for row in rows) else 1
 
 

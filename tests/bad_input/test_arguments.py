@@ -292,7 +292,7 @@ TABLE = {
     "predict": Entry(
         lp.predict,
         {"problem": problem("rank one")},
-        {"problem": NOT_PROBLEM},
+        {"problem": NOT_PROBLEM, "escalate": (*TRUTH, None)},
     ),
     "prove": Entry(
         lp.prove,
@@ -312,7 +312,11 @@ TABLE = {
     "predict_path": Entry(
         lp.predict_path,
         {"problem": problem(), "scales": [1.0]},
-        {"problem": NOT_PROBLEM, "scales": (*ARRAY, None, 1.0, [], [-1.0], [[1.0]])},
+        {
+            "problem": NOT_PROBLEM,
+            "scales": (*ARRAY, None, 1.0, [], [-1.0], [[1.0]]),
+            "escalate": (*TRUTH, None),
+        },
     ),
     "explain": Entry(lp.explain, {}, {"problem": NOT_PROBLEM}),
     "saddles": Entry(lp.analysis.saddles, {}, {"problem": NOT_PROBLEM}),
@@ -422,7 +426,12 @@ TABLE = {
     "verify": Entry(
         lp.verify,
         {"problem": problem()},
-        {"problem": NOT_PROBLEM, "training": without(NOT_OPTIMISER, type(None)), "steps": COUNT},
+        {
+            "problem": NOT_PROBLEM,
+            "training": without(NOT_OPTIMISER, type(None)),
+            "steps": COUNT,
+            "prove": (*TRUTH, None),
+        },
     ),
     "GD": Entry(lp.GD, {}, {"learning_rate": (*POSITIVE, None, 1.7e308)}),
     "SGD": Entry(

@@ -9,6 +9,7 @@ import sys
 CAMPAIGNS = {
     "units": "rows and columns in random units, against limits of 60 digits",
     "fitted": "certified limits at scales from 1e-12 to 1e12: do they fit?",
+    "proofs": "proofs at scales from 10^-1000 to 10^6, against oracles, a checker and float64",
     "saddles": "saddle paths in random units, against rational arithmetic",
 }
 

@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,19 +22,30 @@ class Case:
     network: str
     oracle: Callable
     design: np.ndarray
+    oracle_at: Callable | None = None
+
+    def at_scale(self, power):
+        """The same case at scale `10^power`, also where float64 does not hold that.
+
+        Its oracle is None where the family has none that takes the start.
+        """
+        init = lp.Init(self.problem.init.direction, **scale_of(power))
+        oracle = self.oracle_at and (lambda: self.oracle_at(init))
+        return replace(self, problem=replace(self.problem, init=init), oracle=oracle)
 
     @property
     def code(self):
         """Python that makes the problem."""
         task, init = self.problem.task, self.problem.init
         layers = ", ".join(repr(layer.tolist()) for layer in init.direction)
+        scale = f"log_scale={init.log_scale!r}" if init.log_scale_given else repr(init.scale)
         data = f"{task.X.tolist()!r},\n    {task.y.tolist()!r}"
         made = f"lp.Regression({data})"
         if isinstance(task, lp.MatrixSensing):
             made = f"lp.MatrixSensing(np.array({task.sensors.tolist()!r}), {task.y.tolist()!r})"
         return (
             f"task = {made}\nnetwork = {self.network}\n"
-            f"init = lp.Init([{layers}], {init.scale!r})\n"
+            f"init = lp.Init([{layers}], {scale})\n"
             "lp.predict(lp.Problem(network, init, task))"
         )
 
@@ -47,6 +58,17 @@ def family(name):
         return function
 
     return registered
+
+
+# Below ten to this power float64 loses digits of a scale: it is given by its logarithm.
+LOWEST_POWER = -300.0
+
+
+def scale_of(power):
+    """The argument of `Init` for the scale `10^power`."""
+    if power < LOWEST_POWER:
+        return {"log_scale": power * float(np.log(10.0))}
+    return {"scale": float(10.0**power)}
 
 
 # Scales in the campaign over units are ten to a power between these.

@@ -98,7 +98,7 @@ def measure(case):
     except NotSolved as error:
         return Outcome(**known, no_oracle=_words(error))
     known |= {"condition": condition(case.design), "held": _held(case.problem.task, truth)}
-    limit, reason = _predicted(case.problem)
+    limit, reason = predicted(case.problem)
     if limit is None:
         return Outcome(**known, **reason)
     ok = bool(limit.certificate.ok and limit.status.ok)
@@ -117,19 +117,19 @@ def measure(case):
 def fit_of(case):
     """Predict, and see whether a limit that is certified as a fit is one."""
     known = {"family": case.family, "number": case.number, "scale": case.problem.init.scale}
-    limit, reason = _predicted(case.problem)
+    limit, reason = predicted(case.problem)
     if limit is None:
         return Fit(**known, defect=reason.get("defect", ""))
     ok = bool(limit.certificate.ok) and limit.status is Status.CONVERGED
     return Fit(**known, certified=ok, missed=missed(case.problem.task, limit.coef) if ok else 0.0)
 
 
-def _predicted(problem):
+def predicted(problem, escalate=True):
     """The limit; or None and why."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            return lp.predict(problem), {}
+            return lp.predict(problem, escalate=escalate), {}
     except LimitpointError as error:
         return None, {"status": "refused", "refused": _words(error)}
     except Exception as error:

@@ -3,7 +3,7 @@
 from functools import partial
 
 import numpy as np
-from mpmath import mpf
+from mpmath import mp, mpf
 from tests.campaign.data import draw_data
 from tests.campaign.family import family
 from tests.oracles.exact import curves
@@ -19,7 +19,7 @@ STILL = 0.05
 
 def scaled(init):
     """The layers as exact numbers, direction × scale, one tuple per coefficient."""
-    scale = mpf(init.scale)
+    scale = mp.exp(mpf(init.log_scale)) if init.log_scale_given else mpf(init.scale)
     layers = [[scale * mpf(float(a)) for a in layer] for layer in init.direction]
     return list(zip(*layers, strict=True))
 
@@ -29,14 +29,18 @@ def separable(network, name, curve, direction, scale, data):
     task = lp.Regression(data.X, data.y)
     init = lp.Init(direction, scale)
 
-    def curves_of():
-        return [curve(*entries) for entries in scaled(init)]
+    def oracle_at(start):
+        def curves_of():
+            return [curve(*entries) for entries in scaled(start)]
+
+        return separable_limit(curves_of, task.X, task.y)
 
     return {
         "kind": data.kind,
         "problem": lp.Problem(network, init, task),
         "network": name,
-        "oracle": lambda: separable_limit(curves_of, task.X, task.y),
+        "oracle": lambda: oracle_at(init),
+        "oracle_at": oracle_at,
         "design": task.X,
     }
 

@@ -8,9 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from mpmath import mpf
-from tests.campaign import fitted, units
+from tests.campaign import fitted, proofs, units
 from tests.campaign.families import FAMILIES, draw
 from tests.campaign.measure import Outcome, measure
+
+import limitpoint as lp
 
 SAMPLE = 12
 # The campaign allows 3 % of the well-conditioned problems of a family to go without a certificate;
@@ -61,6 +63,68 @@ def test_a_contribution_that_is_off_is_seen(name):
     coef[place] += 3e-6 * terms / abs(task.X[0, place])
     moved = replace(truth, coef=np.vectorize(mpf, otypes=[object])(coef).tolist())
     assert measure(replace(case, oracle=lambda: moved)).wrong
+
+
+# Numbers 0 to so many; the slowest oracles and checks less.
+PROVED, FEW_PROVED = 6, 2
+
+
+@pytest.mark.parametrize("name", _marked(FAMILIES))
+def test_proofs_contain_every_other_answer(name):
+    count = FEW_PROVED if name in LONG else PROVED
+    outcomes = [proofs.outcome_of(name, 2, number) for number in range(count)]
+    assert not proofs.faults(outcomes)
+
+
+@pytest.mark.parametrize("name", ["Diagonal 2", "Paired", "SignedPower 3", "RankOne 2"])
+def test_gaussian_data_are_proved(name):
+    outcomes = [proofs.gaussian_outcome(name, 2, number) for number in range(10)]
+    assert not proofs.unproved(outcomes)
+    assert sum(outcome.ok for outcome in outcomes) >= 5
+
+
+RIGHT = proofs.Proved("Diagonal 2", 0, "wide", 0.0, certified=True, oracle="yes", checker="yes")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"oracle": "no: coefficients [1] are not contained"}, "not contained"),
+        ({"checker": "no: a ball does not contain its number"}, "a ball does not"),
+        ({"apart": True}, "more digits"),
+        ({"outside": 1.5}, "float64 is off by 1.5"),
+        ({"defect": "TypeError: x"}, "TypeError"),
+    ],
+)
+def test_each_fault_of_a_proof_is_named(change, words):
+    assert not proofs.faults([RIGHT])
+    (found,) = proofs.faults([RIGHT, replace(RIGHT, number=1, **change)])
+    assert "Diagonal 2 1 (wide" in found
+    assert words in found
+
+
+def test_a_proof_that_is_off_is_seen():
+    """By the oracle, by the checker, by a proof to more digits, and by float64."""
+    case = proofs.drawn("Diagonal 2", 2, 0)
+    proof = lp.prove(case.problem, digits=30)
+    moved = np.array([f"{value * (1 + 1e-9):.17g}" for value in proof.coef.values])
+    wrong = replace(proof, coef=replace(proof.coef, midpoint=moved))
+    limit = lp.predict(case.problem, escalate=False)
+    assert proofs.outside(limit, proof) < 1 < proofs.outside(limit, wrong)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lp, "prove", lambda problem, digits: wrong if digits == 30 else proof)
+        found = proofs.measured(case)
+    assert found.oracle.startswith("no")
+    assert found.checker.startswith("no")
+    assert found.apart
+
+
+def test_wide_scales_are_those_of_the_problem():
+    case = proofs.drawn("Diagonal 2", 2, 1)
+    power = case.problem.init.log_scale / np.log(10)
+    assert proofs.WIDE[0] <= power <= proofs.WIDE[1]
+    assert case.problem.init.log_scale_given == (power < -300)
+    assert "log_scale=" in case.code or power >= -300
 
 
 def test_a_wrong_status_is_seen():

@@ -1,11 +1,15 @@
 """Print the table of checks and mutations; exit 1 if a verdict or a check is not as it must be.
 
 python -m tests.mutations [FAMILY ...]
+
+`proofs` breaks the prover in every family of the campaigns; it is no part of the other table.
 """
 
 import argparse
 import sys
 
+from tests.campaign.families import FAMILIES
+from tests.mutations import proofs
 from tests.mutations.problems import CASES
 from tests.mutations.table import in_words, row_of
 
@@ -14,6 +18,10 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__)
     parser.add_argument("families", nargs="*", help="groups or families; all if none is given")
     given = parser.parse_args().families
+    if given == ["proofs"]:
+        rows = {name: proofs.row_of(name) for name in FAMILIES}
+        print(proofs.in_words(rows))
+        sys.exit(1 if proofs.wrong(rows) else 0)
     cases = [case for case in CASES if not given or {case.group, case.name} & set(given)]
     rows = []
     for case in cases:

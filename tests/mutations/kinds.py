@@ -13,6 +13,7 @@ NUMBERS = (
 )
 # The objects that a check compares, by the first pattern that fits its kind.
 ABOUT = (
+    (r"limit: distance from the proved", {"limit", "proof"}),
     (r"limit: ", {"limit"}),
     (r"sample flow: relative residual", {"sample flow"}),
     (r"sample flow: ", {"limit", "sample flow"}),

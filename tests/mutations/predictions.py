@@ -6,7 +6,7 @@ import importlib
 import numpy as np
 from tests.mutations.changes import aside, larger, turned
 from tests.mutations.mutation import PART, NotApplicable, mutation
-from tests.mutations.runs import ENGINES
+from tests.mutations.runs import ENGINES, predict_by_float64
 
 import limitpoint as lp
 
@@ -77,7 +77,7 @@ def wrong_limits(patch, change):
     """Fields of a limit that no certificate reads."""
 
     def predict(problem, **options):
-        limit = lp.predict(problem, **options)
+        limit = predict_by_float64(problem, **options)
         return dataclasses.replace(limit, **change(limit))
 
     patch.setattr(ENGINES, "predict", predict)
@@ -239,3 +239,15 @@ def on_manifold(patch, case):
         lambda task, direction, *given: distance(task, turned(direction), *given),
     )
     patch.setattr(LYU, "ON_MANIFOLD", 2 * PART)
+
+
+@mutation("y", "midpoints of the proof +1 %", "proof")
+def proved(patch, case):
+    def prove(problem, **options):
+        found = lp.prove(problem, **options)
+        if not found.ok:
+            return found
+        middle = np.vectorize(lambda one: f"{(1 + PART) * one:.17g}")(found.coef.values)
+        return dataclasses.replace(found, coef=dataclasses.replace(found.coef, midpoint=middle))
+
+    patch.setattr(ENGINES, "prove", prove)

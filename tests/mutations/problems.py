@@ -57,8 +57,8 @@ class Case:
 
     def verdict(self):
         if self.training is None:
-            return lp.verify(self.problem)
-        return lp.verify(self.problem, training=self.training, steps=self.steps)
+            return lp.verify(self.problem, prove=True)
+        return lp.verify(self.problem, training=self.training, steps=self.steps, prove=True)
 
 
 def random(network, task=DATA, scale=0.3, seed=1, **size):

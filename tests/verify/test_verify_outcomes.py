@@ -180,7 +180,23 @@ def test_data_whose_rank_is_hidden_decide_nothing(shape):
     task, network = lp.Regression(X, y), lp.Diagonal(2)
     problem = lp.Problem(network, lp.Init.zero_last(network, task, scale=0.1), task)
     verdict = lp.verify(problem)
-    assert lp.predict(problem).proof is not None
+    assert verdict.limit.proof is not None
+    assert verdict.outcome is lp.results.Outcome.INCONCLUSIVE
+    assert "rounding hides the rank" in verdict.missing[0]
+
+
+def test_a_prediction_that_is_not_certified_passes_no_verdict(monkeypatch):
+    row = np.array([0.1, 0.7, 0.3])
+    task = lp.Regression(np.vstack([row, 3 * row]), [1.0, 3.0])
+    network = lp.Diagonal(2)
+    problem = lp.Problem(network, lp.Init.zero_last(network, task, scale=0.1), task)
+    with monkeypatch.context() as patch:
+        patch.setattr(ENGINES, "predict", lambda problem, **_: lp.predict(problem, escalate=False))
+        verdict = lp.verify(problem)
     assert verdict.limit.status is lp.Status.RANK_HIDDEN
     assert verdict.outcome is lp.results.Outcome.INCONCLUSIVE
     assert "not certified" in verdict.missing[0]
+    verdict = lp.verify(problem)
+    assert verdict.limit.status is lp.Status.PROVED
+    assert verdict.outcome is lp.results.Outcome.INCONCLUSIVE
+    assert "hides the rank" in verdict.missing[0]

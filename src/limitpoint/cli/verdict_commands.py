@@ -35,6 +35,9 @@ def verify_command(
     shuffle: Shuffle = False,
     batch_seed: BatchSeed = 0,
     steps: Steps = 20_000,
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Also prove the limit, and compare with the proof.")
+    ] = False,
     json_: Json = False,
     plot_: Plot = None,
 ) -> None:
@@ -50,7 +53,7 @@ def verify_command(
         if learning_rate is None
         else optimiser_of(learning_rate, batch_size, shuffle, batch_seed)
     )
-    conclude(lp.verify(problem, training=training, steps=steps), json_, plot_)
+    conclude(lp.verify(problem, training=training, steps=steps, prove=prove), json_, plot_)
 
 
 @command("compare")

@@ -87,7 +87,7 @@ def _proof_of_path(path: SaddlePath, digits: int) -> Proof:
 
 
 def _proof_of_problem(problem: Problem, wanted: int) -> Proof:
-    theorem = strongest(problem)
+    theorem = _strongest(problem)
     if theorem is None or theorem.limit is None:
         reason = f"no theorem determines the limit: {explain(problem).refusal()}"
         return refused(problem, reason, wanted, 0.0)
@@ -100,6 +100,17 @@ def proof_by(problem: Problem, theorem: Theorem, limit: Limit | None, digits: in
     if limit is not None and not np.isnan(limit.log_abs_coef).any():
         hint = Hint(limit.signs, limit.log_abs_coef, limit.dual)
     return proof_of(problem, theorem.id, digits, hint)
+
+
+def _strongest(problem: Problem) -> Theorem | None:
+    """The theorem; of a scale that float64 cannot hold that of scale 1.
+
+    What theorems for finite scales ask of a start they ask of its direction.
+    """
+    try:
+        return strongest(problem)
+    except ScaleNotRepresentable:
+        return strongest(replace(problem, init=problem.init.at_scale(1.0)))
 
 
 def _float_limit(problem: Problem, limit_of: Callable[[Problem], Limit]) -> Limit | None:

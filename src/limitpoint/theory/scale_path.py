@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limitpoint.errors import InitError
-from limitpoint.foundation.arrays import Float, as_number_array, read_only, shown
+from limitpoint.errors import InitError, LimitpointError
+from limitpoint.foundation.arrays import Float, as_number_array, as_truth, read_only, shown
 from limitpoint.foundation.display import Page, counted, left_out, number, table
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.foundation.labels import named_after
@@ -16,6 +16,7 @@ from limitpoint.foundation.progress import job
 from limitpoint.foundation.result import Result
 from limitpoint.problem import Problem, as_problem
 from limitpoint.theory.atlas import strongest
+from limitpoint.theory.escalation import escalated
 from limitpoint.theory.limit import Limit
 from limitpoint.theory.predict import predict
 
@@ -128,7 +129,7 @@ class LimitPath(Result):
         return table(title, columns, body, some)
 
 
-def predict_path(problem: Problem, scales: ArrayLike) -> LimitPath:
+def predict_path(problem: Problem, scales: ArrayLike, *, escalate: bool = True) -> LimitPath:
     """Predict the limits of one problem at several scales, each solved from its neighbour.
 
     Parameters
@@ -137,6 +138,8 @@ def predict_path(problem: Problem, scales: ArrayLike) -> LimitPath:
         Network, direction of the initialisation, and task; its own scale is not used.
     scales
         Numbers in [0, ∞], in any order.
+    escalate
+        As of `predict`.
 
     Examples
     --------
@@ -149,6 +152,7 @@ def predict_path(problem: Problem, scales: ArrayLike) -> LimitPath:
     """
     as_problem(problem)
     values = _checked(scales)
+    escalate = as_truth(escalate, "escalate", LimitpointError)
     # Downwards: at large scales the problem is close to linear.
     order = np.argsort(-values, kind="stable")
     inside = [i for i in order if 0.0 < values[i] < math.inf]
@@ -159,10 +163,14 @@ def predict_path(problem: Problem, scales: ArrayLike) -> LimitPath:
         if theorem is not None and theorem.path is not None:
             found = theorem.path(first, [math.log(values[i]) for i in inside])
             limits.update((i, one) for i, one in zip(inside, found, strict=True) if one is not None)
+        if theorem is not None and escalate:
+            limits = {
+                i: escalated(_at(problem, values[i]), theorem, one) for i, one in limits.items()
+            }
     left = [i for i in order if i not in limits]
     with job("limits", len(left), unit="scales") as alone:
         for i in left:
-            limits[i] = predict(_at(problem, values[i]))
+            limits[i] = predict(_at(problem, values[i]), escalate=escalate)
             alone.advance()
     named = (named_after(limits[i], problem.task) for i in range(len(values)))
     return LimitPath(values, tuple(named))

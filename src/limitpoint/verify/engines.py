@@ -2,17 +2,15 @@
 
 from limitpoint.dynamics import drift, flow, limit_direction, null_space_drift, train
 from limitpoint.dynamics import flow as flow_at_times
-from limitpoint.problem import Problem
-from limitpoint.status import Status
 from limitpoint.theory import (
     convergence_bound,
     limit_given_outer,
     penalised_limit,
+    predict,
+    prove,
     saddles,
     two_layer_bounds,
 )
-from limitpoint.theory import predict as predict_in_any_arithmetic
-from limitpoint.theory.limit import Limit
 
 __all__ = [
     "convergence_bound",
@@ -24,20 +22,8 @@ __all__ = [
     "null_space_drift",
     "penalised_limit",
     "predict",
+    "prove",
     "saddles",
     "train",
     "two_layer_bounds",
 ]
-
-
-def predict(problem: Problem) -> Limit:
-    """The limit that flows in float64 can be compared with.
-
-    Where rounding hides the rank of the data, exact arithmetic knows the limit of the data as
-    given; flows in float64 see neither the rank nor, in any time, that limit. The prediction then
-    stays the uncertified one, with which nothing is decided.
-    """
-    limit = predict_in_any_arithmetic(problem, escalate=False)
-    if limit.status.ok or limit.status is Status.RANK_HIDDEN:
-        return limit
-    return predict_in_any_arithmetic(problem)

@@ -6,6 +6,7 @@ from limitpoint.dynamics import Optimiser, SampleSpace, Trajectory
 from limitpoint.dynamics.coordinates import RTOL
 from limitpoint.dynamics.training.train import as_steps, check_optimiser
 from limitpoint.errors import InitError, LimitpointError, ScaleNotRepresentable
+from limitpoint.foundation.arrays import as_truth
 from limitpoint.foundation.progress import Job, job
 from limitpoint.networks import CoupledNetwork, TwoLayer
 from limitpoint.problem import Problem, as_problem
@@ -14,6 +15,7 @@ from limitpoint.tasks import Classification
 from limitpoint.theory import Limit, explain
 from limitpoint.verify import engines
 from limitpoint.verify.checks.plateaus import compare_plateaus
+from limitpoint.verify.checks.proof_checks import hidden_from_runs, proof_checks
 from limitpoint.verify.checks.step_law import step_law_checks
 from limitpoint.verify.checks.training_checks import (
     has_null_space,
@@ -37,7 +39,13 @@ __all__ = ["verify"]
 LARGEST_HIDDEN = 1e-3
 
 
-def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 20_000) -> Verdict:
+def verify(
+    problem: Problem,
+    *,
+    training: Optimiser | None = None,
+    steps: int = 20_000,
+    prove: bool = False,
+) -> Verdict:
     """Predict the limit, simulate the training, and certify that they agree.
 
     A verdict rests on a run that shares nothing with the prediction: the parameters themselves,
@@ -73,6 +81,10 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
         `limitpoint.null_space_law`, which rank-one, fully connected and two-layer networks have.
     steps
         Number of training steps (twice as many for a refined run).
+    prove
+        Also prove the limit of a regression, and compare the prediction with the proof. One that
+        exact arithmetic gave, since float64 does not certify it, is compared with its proof always;
+        where rounding hides the data or their rank from every run, the verdict is inconclusive.
 
     Examples
     --------
@@ -85,6 +97,7 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
     """
     as_problem(problem)
     steps = as_steps(steps)
+    prove = as_truth(prove, "prove", LimitpointError)
     if training is not None:
         check_optimiser(training, "training")
     if not problem.init.is_finite:
@@ -101,10 +114,12 @@ def verify(problem: Problem, *, training: Optimiser | None = None, steps: int = 
         with job("verify", unit="parts done"):
             return verdict_on_classification(problem)
     with job("verify", unit="parts done") as parts:
-        return _verdict(problem, training, steps, parts)
+        return _verdict(problem, training, steps, prove, parts)
 
 
-def _verdict(problem: Problem, training: Optimiser | None, steps: int, parts: Job) -> Verdict:
+def _verdict(
+    problem: Problem, training: Optimiser | None, steps: int, prove: bool, parts: Job
+) -> Verdict:
     """The prediction and every comparison with it."""
     parts.advance(0, "prediction")
     limit = engines.predict(problem)
@@ -112,9 +127,14 @@ def _verdict(problem: Problem, training: Optimiser | None, steps: int, parts: Jo
         return verdict_on_stable_manifold(problem, limit)
     scales = sensitivity_of(problem, limit)
     _check_visible(problem, scales)
-    checks = certificate_checks(limit)
+    proved, unproved = proof_checks(problem, limit, wanted=prove)
+    checks = certificate_checks(limit) + proved
+    hidden = hidden_from_runs(problem, limit)
+    if hidden:
+        return Verdict(problem, tuple(checks), limit, (), None, (), hidden)
     parts.advance(1, "flow in sample space")
     flows, notes = _sample_flow(problem, limit)
+    notes += unproved
     for found in flows:
         checks += flow_checks(
             "sample flow",

@@ -8,7 +8,7 @@ One module for each kind of proof.
 from fractions import Fraction
 
 from mpmath import iv, mp
-from tests.oracles.proof_checker.arithmetic import Rejected, claimed, flat
+from tests.oracles.proof_checker.arithmetic import NotKnown, Rejected, claimed, flat
 from tests.oracles.proof_checker.face_root import face_root
 from tests.oracles.proof_checker.fourier_margin import fourier_margin
 from tests.oracles.proof_checker.least_norm import least_norm
@@ -27,7 +27,7 @@ from tests.oracles.proof_checker.singular_vectors import singular_vectors
 from tests.oracles.proof_checker.two_layer_spectrum import two_layer_spectrum
 from tests.oracles.proof_checker.vanishing import least_weighted_l1, saddle_path, two_minimisers
 
-__all__ = ["KINDS", "REFUSALS", "Rejected", "check", "check_refusal"]
+__all__ = ["KINDS", "REFUSALS", "NotKnown", "Rejected", "check", "check_refusal"]
 
 KINDS = {
     "mirror root": mirror_root,
@@ -80,11 +80,13 @@ def check_refusal(problem, exported):
 
 def _run(kinds, problem, exported):
     if exported["kind"] not in kinds:
-        raise Rejected(f"a kind that is not known: {exported['kind']}")
+        raise NotKnown(f"a kind that is not known: {exported['kind']}")
     precision = mp.prec, iv.prec
     mp.prec = iv.prec = 2 * exported["bits"] + 8 * exported["digits"] + 200
     try:
         kinds[exported["kind"]](problem, exported)
+    except ZeroDivisionError as error:
+        raise Rejected(f"an inverse that does not exist: {error}") from None
     finally:
         mp.prec, iv.prec = precision
 

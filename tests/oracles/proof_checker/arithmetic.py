@@ -5,11 +5,25 @@ from fractions import Fraction
 import mpmath
 from mpmath import iv
 
-__all__ = ["Rejected", "claimed", "contain", "dot", "exact", "flat", "interval", "solve"]
+__all__ = [
+    "NotKnown",
+    "Rejected",
+    "claimed",
+    "contain",
+    "dot",
+    "exact",
+    "flat",
+    "interval",
+    "solve",
+]
 
 
 class Rejected(Exception):
     """The proof is not one of this problem, or a ball does not contain what it should."""
+
+
+class NotKnown(Rejected):
+    """Nothing is known here by which the proof could be checked."""
 
 
 def claimed(balls):

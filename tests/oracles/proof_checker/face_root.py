@@ -5,11 +5,10 @@ All that is used of the proof is which coefficients are forced, one vector, and 
 
 from fractions import Fraction
 
-from mpmath import iv
 from tests.oracles.proof_checker.arithmetic import Rejected, contain, dot, interval
 from tests.oracles.proof_checker.data import best_fits
-from tests.oracles.proof_checker.mirror_maps import maps_of, network_of
-from tests.oracles.proof_checker.mirror_root import enclosed
+from tests.oracles.proof_checker.mirror_maps import maps_of, network_of, starts_of
+from tests.oracles.proof_checker.mirror_root import enclosed, poles_of
 
 __all__ = ["face_root", "on_face"]
 
@@ -18,11 +17,17 @@ def face_root(problem, exported):
     maps, sides = maps_of(problem), sides_of(problem)
     rows = [[Fraction(one) for one in row] for row in problem["X"]]
     found = on_face(maps, sides, rows, [Fraction(one) for one in problem["y"]], exported)
-    _compare(exported, found, exported["witness"]["forced"], sides)
+    forced = exported["witness"]["forced"]
+    still = {
+        i: (one, Fraction(0))
+        for i, one in enumerate(starts_of(problem))
+        if i not in forced and i not in found
+    }
+    _compare(exported, {**found, **still}, forced, sides)
 
 
 def on_face(maps, sides, rows, y, exported):
-    """Coefficients and mirror coordinates of all that are not forced."""
+    """Coefficients and mirror coordinates of all that move and are not forced."""
     witness, columns = exported["witness"], list(zip(*rows, strict=True))
     forced = witness["forced"]
     if not forced or len(set(forced)) != len(forced):
@@ -39,14 +44,10 @@ def on_face(maps, sides, rows, y, exported):
     found = {}
     if alive:
         A = [[interval(one) for one in row] for row in fits[1][0]]
-        pairs = enclosed([maps[i] for i in alive], A, fits[1], exported)
+        moved = [maps[i] for i in alive]
+        pairs = enclosed(moved, A, fits[1], exported, poles_of(exported, alive, moved))
         found = dict(zip(alive, pairs, strict=True))
-    still = {
-        i: (iv.mpf(0) if one is None else one(iv.mpf(0))[0], iv.mpf(0))
-        for i, one in enumerate(maps)
-        if i not in forced and i not in found
-    }
-    return {**found, **still}
+    return found
 
 
 def sides_of(problem):

@@ -2,11 +2,12 @@
 
 import re
 from fractions import Fraction
+from math import prod
 
 from mpmath import iv, mp
-from tests.oracles.proof_checker.arithmetic import Rejected, interval
+from tests.oracles.proof_checker.arithmetic import NotKnown, Rejected, interval
 
-__all__ = ["diagonal_map", "maps_of", "network_of"]
+__all__ = ["diagonal_map", "maps_of", "network_of", "starts_of"]
 
 
 def network_of(problem):
@@ -19,8 +20,7 @@ def network_of(problem):
 def maps_of(problem):
     """`ξ ↦ (β, β')` of each coefficient, by what MATH 1.1 and 1.2 say; None if it never moves."""
     name, depth = network_of(problem)
-    log_scale = problem.get("log_scale")
-    s = iv.exp(interval(log_scale)) if log_scale is not None else interval(problem["scale"])
+    s = _scale(problem)
     made = []
     for exact_row in zip(*problem["direction"], strict=True):
         row = [interval(one) for one in exact_row]
@@ -30,12 +30,35 @@ def maps_of(problem):
             made.append(_exponential(grows * s**2 / 4, decays * s**2 / 4, 2))
         elif name == "Diagonal":
             made.append(diagonal_map([Fraction(one) for one in exact_row], s))
-        elif depth == 2:
+        elif name in ("Power", "SignedPower") and depth == 2:
             last = row[1] if len(row) > 1 else iv.mpf(0)
             made.append(_exponential((row[0] * s) ** 2, (last * s) ** 2, 4))
-        else:
+        elif name in ("Power", "SignedPower"):
             made.append(_powers([one * s for one in row], depth))
+        else:
+            raise NotKnown(f"the mirror maps of {problem['network']}")
     return made
+
+
+def starts_of(problem):
+    """The coefficients at the start: `s^L` times rational numbers."""
+    name, depth = network_of(problem)
+    found = []
+    for row in zip(*problem["direction"], strict=True):
+        row = [Fraction(one) for one in row]
+        if name == "Diagonal":
+            found.append(prod(row))
+        elif name == "Paired":
+            found.append(row[0] * row[1] - row[2] * row[3])
+        else:
+            found.append(sum(sign * one**depth for sign, one in zip((1, -1), row, strict=False)))
+    unit = _scale(problem) ** depth
+    return [interval(one) * unit if one else Fraction(0) for one in found]
+
+
+def _scale(problem):
+    log_scale = problem.get("log_scale")
+    return iv.exp(interval(log_scale)) if log_scale is not None else interval(problem["scale"])
 
 
 def _exponential(grows, decays, rate):
@@ -50,12 +73,14 @@ def _exponential(grows, decays, rate):
 
 
 def _powers(starts, depth):
-    """`u' = Lu^{L−1}` upwards, `w' = −Lw^{L−1}`: `u^{2−L} = u(0)^{2−L} − L(L−2)ξ`, w at −ξ."""
-    if all(one == 0 for one in starts):
-        return None
+    return None if all(one == 0 for one in starts) else Powers(starts, depth)
 
-    def at(x):
-        value = slope = iv.mpf(0)
+
+class Powers:
+    """`u' = Lu^{L−1}` upwards, `w' = −Lw^{L−1}`: `u^{2−L} = u(0)^{2−L} − L(L−2)ξ`, w at −ξ."""
+
+    def __init__(self, starts, depth):
+        self.depth, self.terms = depth, []
         for start, outer in zip(starts, (1, -1), strict=False):
             if start == 0:
                 continue
@@ -63,15 +88,41 @@ def _powers(starts, depth):
             size = -start if negative else start
             # With |u|: d|u|/dξ = ±L|u|^{L−1}, downwards for a negative odd power.
             sign = -outer if negative and depth % 2 else outer
-            left = 1 / size ** (depth - 2) - sign * depth * (depth - 2) * x
+            self.terms.append((sign, 1 / size ** (depth - 2)))
+
+    def __call__(self, x):
+        depth = self.depth
+        return self._sum([left - sign * depth * (depth - 2) * x for sign, left in self.terms])
+
+    def along(self, side, log):
+        """`ξ, dξ/dτ, β, dβ/dτ`, τ the logarithm of the term that grows to this side first."""
+        depth = self.depth
+        first = min(
+            (one for sign, one in self.terms if sign == side), key=lambda one: mp.mpf(one.mid)
+        )
+        left = iv.exp(-(depth - 2) * log)
+        x = side * (first - left) / (depth * (depth - 2))
+        lefts = [
+            # Equal terms stay equal.
+            left
+            if (sign, one.a, one.b) == (side, first.a, first.b)
+            else one - sign * depth * (depth - 2) * x
+            for sign, one in self.terms
+        ]
+        value, slope = self._sum(lefts)
+        turn = side * left / depth
+        return x, turn, value, slope * turn
+
+    def _sum(self, lefts):
+        depth = self.depth
+        value = slope = iv.mpf(0)
+        for (sign, _), left in zip(self.terms, lefts, strict=True):
             if not left.a > 0:
                 raise Rejected("beyond a pole")
             size = iv.exp(-iv.log(left) / (depth - 2))
             value += sign * size**depth
             slope += (depth * size ** (depth - 1)) ** 2
         return value, slope
-
-    return at
 
 
 def diagonal_map(layers, s):
@@ -80,7 +131,7 @@ def diagonal_map(layers, s):
         a, b = (one * s if isinstance(one, iv.mpf) else interval(one) * s for one in layers)
         return None if not any(layers) else _exponential((a + b) ** 2 / 4, (a - b) ** 2 / 4, 2)
     if len(layers) != 3:
-        raise Rejected("no depth that is known here")
+        raise NotKnown("no depth that is known here")
     smallest, *others = sorted(layers, key=lambda one: abs(mp.mpf(_wide(one).mid)))
     if smallest == 0 and any(one == 0 for one in others):
         return None
@@ -100,7 +151,7 @@ def _three(smallest, others, s):
         smallest, *others = (_wide(one) for one in (smallest, *others))
     a, b = (_wide(one * one - smallest * smallest) for one in others)
     if not (a.a > 0 and b.a > 0):
-        raise Rejected("two smallest layers that tie are not known here")
+        raise NotKnown("two smallest layers that tie are not known here")
     turns = [one < 0 for one in others]
     if None in turns:
         raise Rejected("the sign of a layer is not decided")

@@ -32,11 +32,18 @@ def products_on_face(problem, exported):
     if not found.rational:
         raise Rejected("data that are not rational")
     y = [Fraction(one) for one in problem["y"]]
-    rest = on_face(_maps(problem, found), _sides(found), found.data, y, exported)
+    maps = _maps(problem, found)
+    rest = on_face(maps, _sides(found), found.data, y, exported)
     forced = dict.fromkeys(exported["witness"]["forced"], iv.mpf(0))
-    if len(rest) + len(forced) != len(found.layers) or set(rest) & set(forced):
+    # What is no part of any fit stays where it starts.
+    still = {
+        i: iv.mpf(0) if one is None else one(iv.mpf(0))[0]
+        for i, one in enumerate(maps)
+        if i not in rest and i not in forced
+    }
+    if len(rest) + len(forced) + len(still) != len(found.layers) or set(rest) & set(forced):
         raise Rejected("a product is missing")
-    _compare(exported, found, {**forced, **{i: value for i, (value, _) in rest.items()}})
+    _compare(exported, found, {**still, **forced, **{i: v for i, (v, _) in rest.items()}})
 
 
 def least_products(problem, exported):

@@ -126,7 +126,7 @@ class TestFittedMeansFitted:
         task = lp.Regression(rng.standard_normal((2, 5)), rng.standard_normal(2))
         network = lp.Diagonal(2)
         init = lp.Init.random(network, task, scale=1e12, seed=0)
-        limit = lp.predict(lp.Problem(network, init, task))
+        limit = lp.predict(lp.Problem(network, init, task), escalate=False)
         assert limit.status is Status.DATA_HIDDEN
         assert not limit.status.ok
 
@@ -164,8 +164,9 @@ class TestRank:
         X, y = np.vstack([row, 3 * row]), [1.0, 2.0]
         assert exact_rank(X) == 2
         assert Equilibrated.of(X).rank == 1
-        limit = limit_of(lp.Diagonal(2), lp.Init([[1, 1, 1], [0, 0, 0]], 0.1), X, y)
-        assert limit.status is Status.RANK_HIDDEN
+        start = lp.Init([[1, 1, 1], [0, 0, 0]], 0.1)
+        problem = lp.Problem(lp.Diagonal(2), start, lp.Regression(X, y))
+        assert lp.predict(problem, escalate=False).status is Status.RANK_HIDDEN
         doubled = np.vstack([row, 2 * row])
         limit = limit_of(lp.Diagonal(2), lp.Init([[1, 1, 1], [0, 0, 0]], 0.1), doubled, y)
         assert limit.status is Status.CONVERGED

@@ -48,8 +48,8 @@ def error_bounds(
     blurred: NDArray[np.bool_],
     deltas: Float,
     allowed: Float,
-) -> Float:
-    """Bounds on `|Δb|`, in the units of the constraint.
+) -> tuple[Float, NDArray[np.bool_]]:
+    """Bounds on `|Δb|`, in the units of the constraint; and which were left to the fit.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def error_bounds(
     into = (constraint.data.left.T * constraint.data.row_scales) / constraint.data.values[:, None]
     fixed = np.flatnonzero(blurred)
     if not fixed.size:
-        return _by_slopes(columns, slopes, into, missed, strayed)
+        return _by_slopes(columns, slopes, into, missed, strayed), blurred
     while True:
         inverse, outside, open_ = _split(columns[:, fixed])
         others = np.ones(columns.shape[1])
@@ -88,7 +88,7 @@ def error_bounds(
     through = np.abs(inverse @ columns) * others
     bounds[fixed] = np.abs(inverse @ into) @ missed + through @ bounds
     bounds[fixed[open_]] = np.inf
-    return bounds
+    return bounds, others == 0.0
 
 
 def _by_slopes(columns: Float, slopes: Float, into: Float, missed: Float, strayed: Float) -> Float:

@@ -62,7 +62,7 @@ def error_of_least_norm(constraint: Constraint, slopes: Float, coef: Float) -> f
         blurred = seen & (_times(weights, off / units) > CERTIFICATE_TOLERANCE)
         missed = missed_rows(single, one)
         strayed = np.where(seen & ~blurred, off / units, 0.0)
-        bounds = error_bounds(
+        bounds, _ = error_bounds(
             single, scaled, missed, strayed, blurred, rounding * units, allowed_errors(weights)
         )
         worst = max(

@@ -141,18 +141,46 @@ class _Answers:
             weights = self._weights(k) * units
             # The more coefficients are left to the fit, the less rounding of the mirror coordinates
             # matters, as long as the fit determines them: each choice gives a bound.
-            allowed = allowed_errors(weights)
             found = [
-                error_bounds(constraint, slopes, missed, strayed, left, rounding, allowed)
+                self._bounds_left_to(left, k, slopes, missed, strayed, everywhere, rounding)
                 for left in _left_to_the_fit(self.blurred[k], weights * strayed)
             ]
             if np.isfinite(everywhere).all():
-                none, any_ = np.zeros_like(self.blurred[k]), np.full_like(allowed, np.inf)
+                none, any_ = np.zeros_like(self.blurred[k]), np.full_like(weights, np.inf)
                 found += [
-                    error_bounds(constraint, slopes, missed, everywhere, none, rounding, any_)
+                    error_bounds(constraint, slopes, missed, everywhere, none, rounding, any_)[0]
                 ]
         best: Float = min(found, key=lambda bounds: _most(weights, bounds))
         return best * units + _own_rounding(coef)
+
+    def _bounds_left_to(
+        self,
+        left: NDArray[np.bool_],
+        k: int,
+        slopes: Float,
+        missed: Float,
+        strayed: Float,
+        everywhere: Float,
+        rounding: Float,
+    ) -> Float:
+        """With some coefficients left to the fit, of which not all are blurred.
+
+        Of a blurred one `Δb/D` is less than rounding of its mirror coordinate. That of another is
+        off by `(Δb − e)/D` as well, for which a bound on Δb is needed first: one that it keeps
+        within twice its size is one.
+        """
+        units = self.constraint.units
+        allowed = allowed_errors(self._weights(k) * units)
+        data = self.constraint
+        first, fixed = error_bounds(data, slopes, missed, strayed, left, rounding, allowed)
+        chosen = fixed & ~self.blurred[k]
+        if not chosen.any():
+            return first
+        own = (everywhere + 2.0 * first) / np.maximum(slopes, TINY)
+        deltas = np.where(self.blurred[k], rounding, rounding + own)
+        found, fixed = error_bounds(data, slopes, missed, strayed, left, deltas, allowed)
+        kept = found <= 2.0 * first
+        return found if kept[fixed & ~self.blurred[k]].all() else np.full_like(found, np.inf)
 
     def _weights(self, k: int) -> Float:
         return weights_of(self.constraint, self.coefs[k])

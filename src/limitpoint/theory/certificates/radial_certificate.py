@@ -81,7 +81,7 @@ def _error_bound(
     strayed = multiplier * (off + rounding)
     blurred = seen & (weights * multiplier * rounding > CERTIFICATE_TOLERANCE)
     free = np.where(blurred | ~seen, 0.0, 1.0)
-    bounds = units * error_bounds(
+    bounds, _ = error_bounds(
         constraint,
         np.where(seen, multiplier / units**2, 0.0) * free,
         missed,
@@ -90,6 +90,7 @@ def _error_bound(
         (off + rounding) * units,
         allowed_errors(weights * units),
     )
+    bounds = units * bounds
     norm = LeastNorm(constraint, np.ones_like(coef))
     hidden, turn = norm.without(z)
     grown = 2 * slope * float(hidden @ hidden)

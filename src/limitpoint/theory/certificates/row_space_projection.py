@@ -57,9 +57,12 @@ def _from_few(constraint: Constraint, given: Float, sizes: Float) -> tuple[Float
     few = given[chosen]
     inside, sums = few @ parts, np.abs(few) @ np.abs(parts)
     inverse = solve_triangular(square, np.eye(rank), check_finite=False)
-    # Entries of the rows are off by rounding of one: with `|few| / sizes ≤ 1` by that much.
-    gained = float((np.abs(few) / sizes[chosen]) @ np.abs(inverse).sum(axis=1))
-    sums = sums + gained * np.linalg.norm(rows, axis=0)
+    # Entries of the rows are off by E, rounding of one times the condition of the data, as that of
+    # singular vectors is: what they add up to, `rowsᵀz`, by Eᵀz and, since z itself is such that
+    # the chosen entries are met, by as much through the parts.
+    lost = float(np.abs(basis @ (inverse.T @ (few / sizes[chosen]))).sum())
+    lost *= float(constraint.data.values[0] / constraint.data.values[rank - 1])
+    sums = sums + lost * (1.0 + np.abs(parts).sum(axis=0))
     columns = constraint.X * constraint.units
     dual, missing = np.zeros(len(columns)), few
     for _ in range(DUAL_STEPS):

@@ -28,6 +28,8 @@ __all__ = [
 
 # Newton steps for the start of one coefficient, and how often each may be halved.
 STEPS_OF_ONE, HALVINGS_OF_ONE = 40, 60
+# The logarithm of how many times a layer has grown that makes its coefficient end beside a pole.
+FAR = 12
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,10 @@ class Exponential:
         if (sign >= 0 and not self.upper) or self.lower:
             return ((half + root) / self.grows).log() / self.rate
         return -((half + root) / self.decays).log() / self.rate
+
+    def pole(self, sign: float, log_abs: float) -> int:
+        """On which side a coefficient of this size has a pole beside it: on none."""
+        return 0
 
 
 @dataclass(frozen=True)
@@ -124,17 +130,54 @@ class Monomials:
                 break
         return current
 
+    # ------------------------------------------------------ beside a pole: by τ = log |u|
+
+    def pole(self, sign: float, log_abs: float) -> int:
+        """On which side a coefficient of this size has a pole beside it; 0 where on none."""
+        side = int(np.sign(sign))
+        if not np.isfinite(log_abs) or not any(one == side for one, _ in self.terms):
+            return 0
+        start = -self._first(side).log() / (self.degree - 2)
+        return side if arb(float(log_abs)) / self.degree > start + FAR else 0
+
+    def grown(self, side: int, log_abs: float) -> arb:
+        """About τ of a coefficient."""
+        return arb(float(log_abs)) / self.degree
+
+    def along(self, side: int, log: arb) -> tuple[arb, arb, arb, arb]:
+        """`ξ, dξ/dτ, β, dβ/dτ` on all of a ball around τ."""
+        power, first = self.degree, self._first(side)
+        left = (-(power - 2) * log).exp()
+        xi, turn = side * (first - left) / (power * (power - 2)), side * left / power
+        value, slope = arb(0), arb(0)
+        for sign, start in self.terms:
+            # Terms that start alike stay alike, though their pole be lost to rounding.
+            alike = sign == side and start.mid() == first.mid() and start.rad() == first.rad()
+            rest = left if alike else start - sign * power * (power - 2) * xi
+            if not rest > 0:
+                raise MorePrecision("a mirror coordinate cannot be told from its pole")
+            size = rest ** (arb(-1) / (power - 2))
+            value += sign * size**power
+            slope += power * power * size ** (2 * power - 2)
+        return xi, turn, value, slope * turn
+
+    def _first(self, side: int) -> arb:
+        """The term whose pole is the nearest on a side."""
+        starts = (one for sign, one in self.terms if sign == side)
+        return min(starts, key=lambda one: one.mid())
+
 
 def closed_form_maps(problem: Problem) -> list[Exponential | Monomials | None]:
     """The map of every coefficient, exact but for the scale; None for one that never moves."""
     network, layers = problem.network, problem.init.direction
+    depth = getattr(network, "depth", 2)
+    if not (isinstance(network, Power | SignedPower | Paired) or network == Diagonal(2)):
+        raise CannotProve(f"the mirror map of {network} is not in closed form")
     square = scale_ball(problem.init) ** 2
     rows = list(zip(*([rational(v) for v in layer.tolist()] for layer in layers), strict=True))
-    if isinstance(network, Power | SignedPower) and network.depth > 2:
-        return [_monomials(row, network.depth, scale_ball(problem.init)) for row in rows]
-    if isinstance(network, Paired | Power | SignedPower | Diagonal) and network.degree == 2:
-        return [_exponential(*exponentials(network, row), square) for row in rows]
-    raise CannotProve(f"the mirror map of {network} is not in closed form")
+    if isinstance(network, Power | SignedPower) and depth > 2:
+        return [_monomials(row, depth, scale_ball(problem.init)) for row in rows]
+    return [_exponential(*exponentials(network, row), square) for row in rows]
 
 
 def exponentials(network: Network, row: Sequence[fmpq]) -> tuple[fmpq, fmpq, int]:

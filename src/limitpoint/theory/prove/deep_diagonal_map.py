@@ -22,6 +22,8 @@ __all__ = ["DeepDiagonal", "deep_diagonal_map"]
 
 # Newton steps for one curve parameter, each of which doubles the digits once it is near.
 STEPS = 200
+# The logarithm of how many times a layer has grown that makes its coefficient end beside a pole.
+FAR = 12
 # A box for a curve parameter is this many times as wide as it seems to need.
 INFLATION = 4
 
@@ -66,8 +68,11 @@ class DeepDiagonal:
     def at(self, xi: arb) -> tuple[arb, arb]:
         """The coefficient and its derivative, on all of a ball; it must end before the pole."""
         height = xi * self.scale ** (len(self.excesses) - 1)
-        w = self._parameter(height)
-        # Ψ' = Σ_l Π_{k≠l} a_k²: the product without w², and w² times those without another.
+        return self._coef(self._parameter(height))
+
+    def _coef(self, w: arb) -> tuple[arb, arb]:
+        """The coefficient and its derivative `Ψ' = Σ_l Π_{k≠l} a_k²` by the curve parameter."""
+        # The product without w², and w² times those without another.
         product, without_one = arb(1), arb(0)
         for one in self.excesses:
             square = w * w + one
@@ -75,6 +80,32 @@ class DeepDiagonal:
         depth = len(self.excesses) + 1
         slope = self.scale ** (2 * depth - 2) * (product + w * w * without_one)
         return self.scale**depth * w * product.sqrt(), slope
+
+    # ------------------------------------------------------ beside a pole: by τ = log |w|
+
+    def pole(self, sign: float, log_abs: float) -> int:
+        """On which side a coefficient of this size has a pole beside it; 0 where on none."""
+        side = int(np.sign(sign))
+        if not np.isfinite(log_abs) or (side < 0 and self.lower) or (side > 0 and self.upper):
+            return 0
+        size = max(arb(self.tail.largest.abs_upper()), self.start * self.start)
+        return side if self.grown(side, log_abs) > size.log() / 2 + FAR else 0
+
+    def grown(self, side: int, log_abs: float) -> Any:
+        """About τ of a coefficient."""
+        return arb(float(log_abs)) / (len(self.excesses) + 1) - self.scale.log()
+
+    def along(self, side: int, log: arb) -> tuple[arb, arb, arb, arb]:
+        """`ξ, dξ/dτ, β, dβ/dτ` on all of a ball around τ."""
+        size = log.exp()
+        unit = self.scale ** (1 - len(self.excesses))
+        if self.one_sided:
+            passed = self.tail.beyond(abs(self.start)) - self.tail.beyond(size)
+        else:
+            passed = self.tail.whole() - self.tail.beyond(size) - side * self._from_zero(self.start)
+        value, slope = self._coef(side * size)
+        turn = side * unit * size / self._steepness(size)
+        return side * unit * passed, turn, value, slope * turn
 
     def mirror_of(self, sign: float, log_abs: float) -> Any:
         """About where the coefficient is this."""

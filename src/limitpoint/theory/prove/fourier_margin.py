@@ -29,7 +29,7 @@ from limitpoint.theory.prove.direction_starts import CONVERGENCE, check_filters_
 from limitpoint.theory.prove.fourier_barrier import centre
 from limitpoint.theory.prove.fourier_system import FourierSystem
 from limitpoint.theory.prove.frequencies import Transforms, coordinates, order
-from limitpoint.theory.prove.interval_newton import enclosed_root
+from limitpoint.theory.prove.interval_newton import Equations, enclosed_root
 from limitpoint.theory.prove.nonnegative import independent_columns
 from limitpoint.theory.prove.numbers import (
     ball,
@@ -112,7 +112,7 @@ class _Program:
             (self.forms, self.counts), used, bound, {i: nu[i].mid() for i in free}
         )
         near = system.near([*(tau[k] for k in used), *(nu[i] for i in bound)])
-        root = enclosed_root(system, near)
+        root = enclosed_root(Equations(system), near)
         tau, parts = root[: len(used)], root[len(used) :]
         every = system.multipliers(parts)
         self._check(used, bound, free, (tau, every))

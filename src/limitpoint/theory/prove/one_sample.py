@@ -16,7 +16,7 @@ from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
 from limitpoint.networks import Diagonal
 from limitpoint.problem import Problem
 from limitpoint.theory.prove.bilinear_form import BilinearForm, bilinear_form
-from limitpoint.theory.prove.interval_newton import enclosed_root
+from limitpoint.theory.prove.interval_newton import Equations, enclosed_root
 from limitpoint.theory.prove.krylov import has_positive_root, minimal_polynomial, mirrored
 from limitpoint.theory.prove.numbers import as_rationals, entries, rational, scale_ball
 from limitpoint.theory.prove.one_sample_at_zero import prove_one_sample_at_zero
@@ -65,7 +65,7 @@ def prove_one_sample(problem: Problem, hint: Hint | None) -> Found:
 
     if y == 0:  # which no rounded search can tell from an output that tends to zero
         check_reached(not flow.output(arb(0))[0] > 0)
-    (nu,) = enclosed_root(system, [_near(flow, target, hint, check_reached)])
+    (nu,) = enclosed_root(Equations(system), [_near(flow, target, hint, check_reached)])
     first, second = flow.at(nu)
     return Found(
         coef=form.coefs(first, second),

@@ -1,5 +1,6 @@
 """A proof: a ball around every coefficient of the limit, and what exactly is proved of it."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -50,12 +51,16 @@ class Balls(Value):
                 read_only(array)
 
     @classmethod
-    def of(cls, numbers: Sequence[Any], shape: tuple[int, ...], digits: int) -> "Balls":
+    def of(
+        cls, numbers: Sequence[Any], shape: tuple[int, ...], digits: int, bits: int = 0
+    ) -> "Balls":
         """Round balls or rationals outwards to this many significant digits of the midpoint.
 
-        The floats ±inf stand for what is infinite.
+        To as many as a ball has, if it has more, and up to so many bits. The floats ±inf stand for
+        what is infinite.
         """
-        pairs = [_decimal(arb(one) if isinstance(one, fmpq) else one, digits) for one in numbers]
+        as_balls = [arb(one) if isinstance(one, fmpq) else one for one in numbers]
+        pairs = [_decimal(one, max(digits, _digits_of(one, bits))) for one in as_balls]
         mids, radii = zip(*pairs, strict=True) if pairs else ((), ())
         exact = None
         if numbers and all(isinstance(one, fmpq) for one in numbers):
@@ -136,6 +141,13 @@ def _decimal(number: arb | float, digits: int) -> tuple[str, str]:
         return "0", "0"
     middle, radius, exponent = number.mid_rad_10exp(digits)
     return _written(int(middle), int(exponent)), _written(int(radius), int(exponent))
+
+
+def _digits_of(number: arb | float, bits: int) -> int:
+    """The significant digits that a ball has, up to so many bits."""
+    if isinstance(number, float):
+        return 0
+    return math.ceil(min(bits, number.rel_accuracy_bits()) * math.log10(2.0))
 
 
 def _written(mantissa: int, exponent: int) -> str:

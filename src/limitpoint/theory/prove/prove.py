@@ -15,8 +15,9 @@ from flint import arb, ctx, fmpq
 from limitpoint.foundation.arrays import Float
 from limitpoint.networks import Network
 from limitpoint.problem import Problem
-from limitpoint.tasks import Classification, Regression
+from limitpoint.tasks import Classification
 from limitpoint.theory.prove.activation import given_times
+from limitpoint.theory.prove.beside_poles import LOST, lost_bits
 from limitpoint.theory.prove.coupled import prove_coupled, prove_vanishing_coupled
 from limitpoint.theory.prove.diagonalisable import prove_diagonalisable
 from limitpoint.theory.prove.fourier_margin import prove_fourier_margin
@@ -91,8 +92,9 @@ def proof_of(problem: Problem, theorem: str, digits: int, hint: Hint | None) -> 
         return refused(problem, f"limits by {theorem} are not proved so far", digits, 0.0)
     shape = problem.network.coef(problem.init.direction).shape
     method = METHODS[theorem]
-    lost = problem.network.degree - 2 if method is prove_separable else 0
-    bits = _first_bits(problem, digits, lost)
+    bits = int(BITS_PER_DIGIT * digits) + SPARE_BITS
+    if method is prove_separable and lost_bits(problem) <= LOST:
+        bits += lost_bits(problem)
     return proof_by_method(
         lambda: method(problem, hint), about, theorem, digits, bits=bits, shape=shape
     )
@@ -157,10 +159,12 @@ def proof_by_method(
     # What is infinite is a float.
     rational = all(isinstance(one, fmpq | float) for one in every)
 
-    def balls(numbers: Sequence[Any] | None, of_shape: tuple[int, ...] | None) -> Balls | None:
+    def balls(
+        numbers: Sequence[Any] | None, of_shape: tuple[int, ...] | None, most: int = 0
+    ) -> Balls | None:
         if numbers is None:
             return None
-        return Balls.of(numbers, of_shape or (len(numbers),), digits + 5)
+        return Balls.of(numbers, of_shape or (len(numbers),), digits + 5, most)
 
     with ctx.workprec(bits + SPARE_BITS):
         return Proof(
@@ -171,7 +175,8 @@ def proof_by_method(
             fits=found.fits,
             coef=balls(found.coef, shape),
             mirror=balls(found.mirror, found.mirror_shape),
-            dual=balls(found.dual, found.dual_shape),
+            # In full: next to a pole a coefficient is lost with the last digits of the dual.
+            dual=balls(found.dual, found.dual_shape, bits),
             more={
                 name: Balls.of(list(array.ravel()), array.shape, digits + 5)
                 for name, array in found.more.items()
@@ -207,17 +212,6 @@ def _at_some_precision(method: Callable[[], Found], digits: int, bits: int) -> t
     if reached is not None:
         return reached
     raise CannotProve(f"{why or 'the radii stay too large'} (up to {MOST_BITS} bits were tried)")
-
-
-def _first_bits(problem: Problem, digits: int, power: int) -> int:
-    """What the digits take, and what a small scale s takes of them, a part `s^power`.
-
-    The mirror coordinates of L > 2 layers end within a part `s^{L−2}` of their poles.
-    """
-    lost = 0.0
-    if problem.init.is_finite and isinstance(problem.task, Regression):
-        lost = max(0.0, power * -problem.init.log_scale / LOG_2)
-    return int(BITS_PER_DIGIT * digits + lost) + SPARE_BITS
 
 
 def _short_of(found: Found, digits: int) -> tuple[bool, bool]:

@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat, fmpq, fmpq_mat
+from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
 
 from limitpoint.foundation.arrays import Float
 from limitpoint.problem import Problem
+from limitpoint.theory.prove.beside_poles import LOST, BesidePoles, lost_bits
 from limitpoint.theory.prove.closed_form_maps import coefs_of_direction
 from limitpoint.theory.prove.contributions import visible_sizes
 from limitpoint.theory.prove.exact_data import AlgebraicData, ExactData
@@ -29,9 +30,10 @@ from limitpoint.theory.prove.numbers import (
     scale_ball,
 )
 from limitpoint.theory.prove.outcome import CannotProve, Found, Hint, MorePrecision
+from limitpoint.theory.prove.rough_inverse import quick_root
 from limitpoint.theory.prove.row_reduction import Rows, determined, independent, reduced_rows
 from limitpoint.theory.prove.sign_constraints import split_by_signs, under_signs
-from limitpoint.theory.prove.starting_points import from_coefs, least_norm, near_a_root
+from limitpoint.theory.prove.starting_points import from_coefs, least_norm, near_a_root, quick_start
 
 __all__ = ["minimiser", "prove_separable"]
 
@@ -39,6 +41,9 @@ __all__ = ["minimiser", "prove_separable"]
 STEPS = 60
 # A step is halved at most so often.
 HALVINGS = 60
+# The square of a step is below rounding by so many bits, for what the constant of quadratic
+# convergence may be.
+SQUARED = 32
 
 
 def prove_separable(problem: Problem, hint: Hint | None) -> Found:
@@ -46,7 +51,14 @@ def prove_separable(problem: Problem, hint: Hint | None) -> Found:
     task = problem.regression
     if task.y.ndim > 1:
         raise CannotProve("several outputs are not separable")
-    found = minimiser(mirror_maps(problem), ExactData(task.X), task.y, _at_start(problem), hint)
+    found = minimiser(
+        mirror_maps(problem),
+        ExactData(task.X),
+        task.y,
+        _at_start(problem),
+        hint,
+        lost=lost_bits(problem),
+    )
     return replace(found, sizes=visible_sizes(task.X, task.y, found.coef))
 
 
@@ -56,10 +68,13 @@ def minimiser(
     y: Float,
     start: Sequence[arb | fmpq],
     hint: Hint | None,
+    *,
+    lost: int = 0,
 ) -> Found:
     """Enclose the minimiser of the potential whose mirror maps these are, among the best fits.
 
     `start` are the coefficients at the start: where a column is zero, or a map None, they stay.
+    Maps that lose many bits to their poles must know what is `along` a pole.
     """
     # A coefficient of a column of zeros stays where it starts, and so does one without a curve.
     moving = [i for i, one in enumerate(maps) if one is not None and data.seen(i)]
@@ -72,13 +87,14 @@ def minimiser(
     coef: list[Any] = list(start)
     mirror: list[Any] = [arb(0)] * len(maps)
     dual: list[Any] = [fmpq(0)] * len(y)
+    witness: dict[str, Any] = {} if rows is None else {"rows": rows.kept}
     if moving:
         kept = X.balls(None if rows is None else rows.kept)
         system = _System([maps[i] for i in moving], kept, targets)
-        root = _root(system, hint, moving, face)
+        root, xi, moved, beside = _answers(lost, system, hint, moving, face)
         dual = root if rows is None else entries(_ball_product(rows, root))
-        xi = entries(system.transposed * ball_column(root))
-        moved: list[Any] = [one.at(x)[0] for one, x in zip(system.maps, xi, strict=True)]
+        if beside:
+            witness["poles"] = [moving[k] for k in beside]
         if any(one.contains(0) for one in moved) and X.rational is not None:
             for place, value in determined(X.rational, *_exact_rows(rows, y)).items():
                 moved[place] = value
@@ -98,7 +114,7 @@ def minimiser(
         method="the interval Newton test on the dual problem XΨ(Xᵀν) = y",
         fits=rows is None or rows.fits,
         kind="mirror root",
-        witness={} if rows is None else {"rows": rows.kept},
+        witness=witness,
     )
     return found if face is None else under_signs(found, face, y, moving, forced)
 
@@ -109,11 +125,13 @@ class _System:
     def __init__(self, maps: Sequence[Any], matrix: arb_mat, targets: arb_mat) -> None:
         self.maps, self.matrix, self.targets = list(maps), matrix, targets
         self.transposed = matrix.transpose()
+        near = [float(one.mid()) for one in entries(matrix)]
+        self.floats = np.array(near).reshape(matrix.nrows(), matrix.ncols())
 
-    def __call__(self, dual: list[arb]) -> tuple[arb_mat, arb_mat]:
+    def __call__(self, dual: list[arb]) -> tuple[arb_mat, list[arb]]:
         xi = entries(self.transposed * ball_column(dual))
         values, slopes = zip(*(m.at(x) for m, x in zip(self.maps, xi, strict=True)), strict=True)
-        return self.matrix * ball_column(values) - self.targets, self.weighted(slopes)
+        return self.matrix * ball_column(values) - self.targets, list(slopes)
 
     def weighted(self, slopes: Sequence[arb]) -> arb_mat:
         """`X diag(slopes) Xᵀ`."""
@@ -125,42 +143,75 @@ class _System:
     def near(self, dual: list[arb]) -> list[arb]:
         """Newton's method on midpoints, its steps shortened so that none overshoots."""
         current, smallest = dual, None
+        values, slopes = self(current)
         for _ in range(STEPS):
-            values, jacobian = self(current)
-            step = midpoints(solved(jacobian, values))
-            current = self._shortened(current, step, entries(values))
+            step = midpoints(solved(self.weighted(slopes), values))
+            current, values, slopes = self._shortened(current, step, values)
             size = max(
                 abs(s) / (abs(c) + abs(s) + arb(2) ** -999999)
                 for s, c in zip(step, current, strict=True)
             )
+            # The next step would be of the size of this one squared.
+            if size < arb(2) ** (-(ctx.prec + SQUARED) // 2):
+                break
             if smallest is not None and size < arb(2) ** -20 and not size < smallest / 2:
                 break
             smallest = size.mid()
         return current
 
-    def _shortened(self, dual: list[arb], step: list[arb], values: list[arb]) -> list[arb]:
-        """The dual is convex: along a step its slope rises, and must not rise past what it was."""
-        before = sum((s * v for s, v in zip(step, values, strict=True)), arb(0))
+    def _shortened(self, dual: list[arb], step: list[arb], values: arb_mat) -> Any:
+        """Along a step, and what is there.
+
+        The dual is convex: along a step its slope rises, and must not rise past what it was.
+        """
+        before = _dot(step, values)
         share = arb(1)
         for _ in range(HALVINGS):
             there = [(c - share * s).mid() for c, s in zip(dual, step, strict=True)]
             try:
-                after = sum(
-                    (s * v for s, v in zip(step, entries(self(there)[0]), strict=True)), arb(0)
-                )
+                found, slopes = self(there)
+                after = _dot(step, found)
                 if after.is_finite() and not abs(after) > abs(before):
-                    return there
+                    return there, found, slopes
             except MorePrecision:  # beyond a pole
                 pass
             share = share / 2
         raise MorePrecision("Newton's method finds no descent at this precision")
 
 
+def _dot(step: list[arb], values: arb_mat) -> arb:
+    return sum((s * v for s, v in zip(step, entries(values), strict=True)), arb(0))
+
+
+def _answers(
+    lost: int, system: _System, hint: Hint | None, moving: Sequence[int], face: Face | None
+) -> tuple[list[arb], list[Any], list[Any], list[int]]:
+    """Dual, mirror coordinates and coefficients; and who has an unknown of its own."""
+    logs = _hinted(hint, moving)
+    if lost > LOST:
+        if logs is not None:
+            beside = BesidePoles(system, *logs)
+            try:
+                return *beside.answers(beside.root()), beside.places
+            except MorePrecision:
+                pass  # a hint may be wrong
+        if ctx.prec < lost:
+            raise MorePrecision("mirror coordinates cannot be told from their poles")
+    root = _root(system, hint, moving, face)
+    xi = entries(system.transposed * ball_column(root))
+    return root, xi, [one.at(x)[0] for one, x in zip(system.maps, xi, strict=True)], []
+
+
 def _root(
     system: _System, hint: Hint | None, moving: Sequence[int], face: Face | None
 ) -> list[arb]:
     """Where Newton's method leads to, from the first of several starts from which it does."""
-    why = ""
+    why, logs = "", _hinted(hint, moving)
+    if logs is not None:
+        try:
+            return quick_root(system, *quick_start(system, *logs))
+        except MorePrecision:
+            pass  # a hint may be wrong, and float64 too coarse
     for start in _starts(system, hint, moving, face):
         try:
             return enclosed_root(system, system.near(start()))
@@ -179,11 +230,20 @@ def _starts(
         return near_a_root(system, fit)
 
     starts: list[Callable[[], list[arb]]] = [from_fit, lambda: [arb(0)] * system.matrix.nrows()]
-    if hint is not None:
-        signs, logs = hint.signs[list(moving)].tolist(), hint.log_abs_coef[list(moving)].tolist()
-        if np.isfinite(signs).all() and not np.isnan(logs).any():
-            starts.insert(0, lambda: from_coefs(system, signs, logs))
+    logs = _hinted(hint, moving)
+    if logs is not None:
+        starts.insert(0, lambda: from_coefs(system, *logs))
     return starts
+
+
+def _hinted(hint: Hint | None, moving: Sequence[int]) -> tuple[list[float], list[float]] | None:
+    """Signs and logarithms of the coefficients by a hint, if it has numbers for all."""
+    if hint is None:
+        return None
+    signs, logs = hint.signs[list(moving)], hint.log_abs_coef[list(moving)]
+    if not np.isfinite(signs).all() or np.isnan(logs).any():
+        return None
+    return signs.tolist(), logs.tolist()
 
 
 def _at_start(problem: Problem) -> list[arb]:

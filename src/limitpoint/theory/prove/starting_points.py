@@ -11,11 +11,13 @@ from typing import Any, Protocol
 import numpy as np
 from flint import arb, arb_mat
 
+from limitpoint.foundation.arrays import Float
 from limitpoint.theory.prove.interval_newton import solved
 from limitpoint.theory.prove.numbers import as_balls, ball_column, entries, midpoints
 from limitpoint.theory.prove.outcome import MorePrecision
+from limitpoint.theory.prove.rough_inverse import rough_inverse
 
-__all__ = ["from_coefs", "least_norm", "near_a_root"]
+__all__ = ["from_coefs", "least_norm", "near_a_root", "quick_start"]
 
 # Steps, and the change of all logarithms below which Newton's method in the dual takes over.
 STEPS, NEAR = 200, 1e-3
@@ -25,6 +27,7 @@ class System(Protocol):
     """`X` (independent rows), its transpose, the targets c, and a map for each coefficient."""
 
     maps: list[Any]
+    floats: Float
     matrix: arb_mat
     transposed: arb_mat
     targets: arb_mat
@@ -37,6 +40,15 @@ class System(Protocol):
 def from_coefs(system: System, signs: Sequence[float], logs: Sequence[float]) -> list[arb]:
     """A Newton step from coefficients: `X D Xᵀ ν = c − Xβ + X D ξ(β)`, `D = Ψ'(ξ(β))`."""
     return _dual(system, *_at(system, signs, logs))
+
+
+def quick_start(
+    system: System, signs: Sequence[float], logs: Sequence[float]
+) -> tuple[list[arb], arb_mat]:
+    """The same step as `from_coefs`, by an inverse in float64, and that inverse."""
+    xi, values, slopes = _at(system, signs, logs)
+    inverse = rough_inverse(system.floats, slopes)
+    return entries(inverse * _right(system, xi, values, slopes)), inverse
 
 
 def near_a_root(system: System, coef: Sequence[Any]) -> list[arb]:
@@ -86,9 +98,14 @@ def _at(
 def _dual(
     system: System, xi: Sequence[arb], values: Sequence[arb], slopes: Sequence[arb]
 ) -> list[arb]:
+    return midpoints(solved(system.weighted(slopes), _right(system, xi, values, slopes)))
+
+
+def _right(
+    system: System, xi: Sequence[arb], values: Sequence[arb], slopes: Sequence[arb]
+) -> arb_mat:
     shifted = [d * x - b for d, x, b in zip(slopes, xi, values, strict=True)]
-    right = system.targets + system.matrix * ball_column(shifted)
-    return midpoints(solved(system.weighted(slopes), right))
+    return system.targets + system.matrix * ball_column(shifted)
 
 
 def _moved(one: Any, mirror: arb, old: arb, new: arb, seen: arb) -> arb:

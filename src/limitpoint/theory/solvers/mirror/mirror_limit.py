@@ -128,7 +128,16 @@ class _Solver:
     def limits(
         self, mirror: MirrorMap, found: Sequence[CurveSolution | DualSolution]
     ) -> list[Limit]:
-        """Solutions with all that a limit is made of; the map is at the scale of each row."""
+        """Solutions with all that a limit is made of; the map is at the scale of each row.
+
+        Mirror coordinates that float64 cannot hold are infinite, and nothing is certified then.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._limits(mirror, found)
+
+    def _limits(
+        self, mirror: MirrorMap, found: Sequence[CurveSolution | DualSolution]
+    ) -> list[Limit]:
         constraint, scaled = self._constraint, self._scaled(mirror)
         inner = _answers(scaled, found, self._data)
         answers, certificates = self._certified(mirror, inner)
