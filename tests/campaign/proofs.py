@@ -236,9 +236,9 @@ def _by_checker(proof):
 
 
 def _apart(proof, finer):
-    """Whether balls of two proofs do not meet."""
+    """Whether balls of two proofs do not meet; nothing is known where there is but one."""
     if not finer.ok:
-        return True
+        return False
     with ctx.workprec(BITS):
         pairs = zip(balls_of(proof.coef), balls_of(finer.coef), strict=True)
         return not all(a.overlaps(b) for a, b in pairs)
@@ -323,11 +323,11 @@ def unproved(outcomes):
     """The well-conditioned ones that are not proved, if they are too many."""
     well = _well(outcomes)
     missing = [o for o in well if not o.ok]
-    if len(missing) <= (1 - SHARE) * len(well):
-        return [f"{o.family} {o.number}: {o.defect}" for o in missing if o.defect]
-    return [
-        f"{o.family} {o.number} (10^{o.power:.1f}): {o.defect or _short(o.reason)}" for o in missing
-    ]
+    found = [f"{o.family} {o.number}: {o.defect}" for o in missing if o.defect]
+    if len(missing) > (1 - SHARE) * len(well):
+        numbers = ", ".join(str(o.number) for o in missing)
+        found.append(f"{missing[0].family}: not proved are {numbers}")
+    return found
 
 
 def _seconds(right):
