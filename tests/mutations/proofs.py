@@ -21,7 +21,6 @@ import limitpoint as lp
 PROVE = importlib.import_module("limitpoint.theory.prove.prove")
 PROVING = importlib.import_module("limitpoint.theory.proving")
 SEPARABLE = importlib.import_module("limitpoint.theory.prove.separable")
-NEWTON = importlib.import_module("limitpoint.theory.prove.interval_newton")
 DIGITS = 20
 # So many problems of a family are drawn in search of one that is proved and can be checked.
 DRAWN = 20
@@ -82,12 +81,13 @@ def radii(patch, proof):
 
 @mutation("the enclosure of a root narrowed")
 def narrowed(patch, proof):
-    enclosed = NEWTON.enclosed_root
+    for name in ("enclosed_root", "quick_root"):
+        enclosed = getattr(SEPARABLE, name)
 
-    def narrow(system, centre):
-        return [one.mid() + arb(LAST_DIGIT) * one.mid() for one in enclosed(system, centre)]
+        def narrow(*given, enclosed=enclosed):
+            return [one.mid() + arb(LAST_DIGIT) * one.mid() for one in enclosed(*given)]
 
-    patch.setattr(SEPARABLE, "enclosed_root", narrow)
+        patch.setattr(SEPARABLE, name, narrow)
 
 
 @mutation("the mirror map of one coefficient +1 %")

@@ -45,7 +45,14 @@ def test_no_broken_prover_is_believed(family):
 
 
 @pytest.mark.parametrize(
-    "name", ["midpoints off in the 16th digit", "radii too small", "a hint with the wrong signs"]
+    "name",
+    [
+        "midpoints off in the 16th digit",
+        "radii too small",
+        "the enclosure of a root narrowed",
+        "the mirror map of one coefficient",
+        "a hint with the wrong signs",
+    ],
 )
 def test_mutations_of_proofs_do_something(name):
     row = proofs.row_of("Diagonal 2")
