@@ -125,13 +125,13 @@ def _verdict(
     limit = engines.predict(problem)
     if limit.status is Status.SADDLE:
         return verdict_on_stable_manifold(problem, limit)
-    scales = sensitivity_of(problem, limit)
-    _check_visible(problem, scales)
     proved, unproved = proof_checks(problem, limit, wanted=prove)
     checks = certificate_checks(limit) + proved
     hidden = hidden_from_runs(problem, limit)
     if hidden:
         return Verdict(problem, tuple(checks), limit, (), None, (), hidden)
+    scales = sensitivity_of(problem, limit)
+    _check_visible(problem, scales)
     parts.advance(1, "flow in sample space")
     flows, notes = _sample_flow(problem, limit)
     notes += unproved

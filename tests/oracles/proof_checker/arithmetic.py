@@ -43,6 +43,8 @@ def contain(balls, found):
         raise Rejected("of another length")
     for (middle, radius), one in zip(said, found, strict=True):
         low, high = (one, one) if isinstance(one, Fraction) else (exact(one.a), exact(one.b))
+        if radius == 0 and low < middle < high:
+            raise NotKnown("an exact number, which intervals cannot tell")
         if not middle - radius <= low <= high <= middle + radius:
             raise Rejected("a ball does not contain its number")
 

@@ -3,7 +3,15 @@
 from fractions import Fraction
 
 from mpmath import iv, mp
-from tests.oracles.proof_checker.arithmetic import Rejected, claimed, contain, dot, interval, solve
+from tests.oracles.proof_checker.arithmetic import (
+    NotKnown,
+    Rejected,
+    claimed,
+    contain,
+    dot,
+    interval,
+    solve,
+)
 from tests.oracles.proof_checker.data import best_fits, data_of
 from tests.oracles.proof_checker.inclusion import inclusion
 from tests.oracles.proof_checker.mirror_maps import maps_of, starts_of
@@ -61,7 +69,7 @@ def poles_of(exported, moving, maps):
         middle = said[i][0]
         place = moving.index(i)
         if not hasattr(maps[place], "along"):
-            raise Rejected("a map without poles")
+            raise NotKnown("a map whose poles are not known here")
         size = abs(mp.mpf(middle.numerator) / middle.denominator)
         found.append((place, 1 if middle > 0 else -1, mp.log(size) / maps[place].depth))
     return found
