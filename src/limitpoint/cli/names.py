@@ -38,6 +38,7 @@ LOSSES = ("exponential", "logistic")
 OPTIMISERS = ("gd", "sgd", "label_noise")
 PROBES = ("start_term", "noise_term")
 EXPERIMENTS = (
+    "even2023-recovery",
     "labarriere2024-figure3",
     "labarriere2024-figure4",
     "labarriere2024-appendixA3",

@@ -1,0 +1,5 @@
+"""Even, Pesme, Gunasekar and Flammarion (2023), (S)GD over diagonal linear networks."""
+
+from limitpoint.papers.even2023.recovery import Recovery
+
+__all__ = ["Recovery"]
