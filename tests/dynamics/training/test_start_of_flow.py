@@ -13,6 +13,7 @@ from tests.oracles.brute.families import power
 from tests.oracles.brute.limit import limit as brute_limit
 
 import limitpoint as lp
+from limitpoint.verify.checks.step_law import step_law_checks
 
 STEPS, RECORDS = 300, np.linspace(30, 300, 10).astype(int)
 # What the law is asked for, relative; rounding of 300 steps leaves some 1e-14.
@@ -62,8 +63,33 @@ def off(found, expected):
     return np.linalg.norm(found - expected) / np.linalg.norm(expected)
 
 
+def lost_and_back(run, start):
+    """Whether rounding has taken a term, sum or difference of layers, that was the larger later.
+
+    `log|p/q| = asinh(2β/|pq|)`, `|pq| = |p₀q₀|e^S`; layers a, b hold of `p = a + b` what rounding
+    of the larger leaves. Of `u² − w²` both terms are layers.
+    """
+    if len(start) == 2:
+        sums, differences = start[0] + start[1], start[0] - start[1]
+    else:
+        sums = np.hypot(start[0] + start[1], start[2] - start[3])
+        differences = np.hypot(start[0] - start[1], start[2] + start[3])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        products = np.abs(sums * differences) * np.exp(run.effective_start.log_shrinkage)
+        ratios = np.arcsinh(2 * run.coefs / products)
+    most = -np.log(STEPS * np.finfo(float).eps)
+    taken = [np.maximum.accumulate(side > most, axis=0) for side in (ratios, -ratios)]
+    return bool((taken[0] & (ratios < 0)).any() or (taken[1] & (ratios > 0)).any())
+
+
 def check_law(problem, rule, brute):
-    run = lp.train(problem, rule, STEPS, record=RECORDS)
+    run = lp.train(problem, rule, STEPS, record=range(STEPS + 1))
+    plain = isinstance(problem.network, lp.SignedPower)
+    if not plain and lost_and_back(run, problem.init.layers):
+        [check], _ = step_law_checks(problem, run)
+        assert not check.compares
+        return False
+    run = run.select([0, *RECORDS])
     for record, start in enumerate(run.effective_init[1:], 1):
         coef = run.coefs[record]
         limit = lp.predict(lp.Problem(problem.network, start, refitted(problem, coef)))
@@ -73,19 +99,20 @@ def check_law(problem, rule, brute):
         task = refitted(problem, run.coef)
         found = brute_limit(family, task.X, task.y, run.effective_init[-1].layers)
         assert off(found, run.coef) <= LAW
+    return True
 
 
 @pytest.mark.parametrize("number", range(15))
 def test_every_network_and_every_rule(number):
     problem, rule = drawn(number)
-    check_law(problem, rule, brute=number < 6)
+    assert check_law(problem, rule, brute=number < 6)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tenth", range(10))
 def test_two_hundred_runs(tenth):
-    for number in range(20 * tenth, 20 * (tenth + 1)):
-        check_law(*drawn(number), brute=False)
+    held = [check_law(*drawn(n), brute=False) for n in range(20 * tenth, 20 * (tenth + 1))]
+    assert sum(held) >= 18
 
 
 @pytest.mark.parametrize("number", [1, 5, 8])
