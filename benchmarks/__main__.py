@@ -16,6 +16,7 @@ from benchmarks import (
     scale_path,
     sgd_sweep,
     startup,
+    step_sums,
     two_layers,
 )
 from benchmarks.timing import machine
@@ -32,6 +33,7 @@ def main() -> int:
         *azulay.rows(),
         *saddle_path.rows(),
         *sgd_sweep.rows(),
+        *step_sums.rows(),
         *two_layers.rows(),
         *noise.rows(),
     ]

@@ -121,12 +121,12 @@ SHORT = lp.Tensor(np.random.default_rng(0).standard_normal((4, 3, 2)))
 FULL, SHORTER = lp.Convolutional((3, 3)), lp.Convolutional((2, 3))
 
 CASES = (
-    Case("separable", "Diagonal2", random(lp.Diagonal(2)), lp.GD(0.002), 10_000),
+    Case("separable", "Diagonal2", random(lp.Diagonal(2), THREE), lp.GD(0.002), 10_000),
     Case("separable", "Diagonal3", random(lp.Diagonal(3), scale=0.6)),
     Case("separable", "isotropic", zero_last(lp.Diagonal(2), ISOTROPIC)),
     Case("separable", "Power3", start(lp.Power(3), POSITIVE, np.ones(4), scale=0.5)),
     Case("separable", "SgnPower3", random(lp.SignedPower(3), scale=0.6)),
-    Case("separable", "Paired", random(lp.Paired())),
+    Case("separable", "Paired", random(lp.Paired(), THREE), lp.SGD(0.01, 1), 3000),
     Case("bounds", "General", random(lp.General(quartic, block_size=2))),
     Case("bounds", "Power2 bd", start(lp.Power(2), NEGATIVE, np.ones(4), scale=0.5)),
     Case("bounds", "Diag2 tied", start(lp.Diagonal(2), NEGATIVE, *[[1, 2, 0.5, 1]] * 2, scale=0.5)),

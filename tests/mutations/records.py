@@ -144,3 +144,24 @@ def turned_layers(patch, case):
         return dataclasses.replace(found, layers=((1 + PART) * first, *others))
 
     of_direction(case, change)
+
+
+def of_sums(side):
+    """The run of training with one of the two running sums of the law of the step +1 %."""
+
+    def apply(patch, case):
+        def change(kind, run):
+            if kind != "training" or run.effective_start is None:
+                return run
+            growth = np.array(run.effective_start.growth)
+            growth[:, side] *= 1 + PART
+            start = type(run.effective_start).of(case.problem, growth)
+            return dataclasses.replace(run, effective_start=start)
+
+        case.runs.change = change
+
+    return apply
+
+
+mutation("+", "the sum of the steps of what rises +1 %", "training")(of_sums(0))
+mutation("-", "the sum of the steps of what falls +1 %", "training")(of_sums(1))

@@ -37,6 +37,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "limitpoint.rank_one": ("tests/theory/theorems/test_rank_one_any_start.py",),
     "limitpoint.rank_one_at_zero": ("tests/theory/theorems/test_rank_one_any_start.py",),
     "limitpoint.weight_decay": ("tests/theory/theorems/test_weight_decay.py",),
+    "limitpoint.step_law": ("tests/dynamics/training/test_start_of_flow.py",),
     "lyu2023.corollary1.1": ("tests/theory/theorems/test_lyu2023.py",),
     "lyu2023.lemma3": ("tests/dynamics/training/test_sgd_model.py",),
     "lyu2023.proposition1": ("tests/networks/test_fully_connected.py",),

@@ -38,6 +38,8 @@ LOSSES = ("exponential", "logistic")
 OPTIMISERS = ("gd", "sgd", "label_noise")
 PROBES = ("start_term", "noise_term")
 EXPERIMENTS = (
+    "even2023-recovery",
+    "even2023-weight_decay",
     "labarriere2024-figure3",
     "labarriere2024-figure4",
     "labarriere2024-appendixA3",

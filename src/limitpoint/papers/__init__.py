@@ -5,7 +5,7 @@ from limitpoint.foundation.extras import load_extra
 for library in ("jax", "matplotlib", "xarray"):
     load_extra(library, "limitpoint.papers")
 
-from limitpoint.papers import labarriere2024, lyu2023, varre2023, yun2021, zhao2026
+from limitpoint.papers import even2023, labarriere2024, lyu2023, varre2023, yun2021, zhao2026
 from limitpoint.papers.experiment import Experiment, experiment, experiments
 from limitpoint.papers.measured import Check
 from limitpoint.papers.plane_figure import plot_plane
@@ -20,7 +20,7 @@ from limitpoint.papers.varre2023.noise_process import (
 )
 
 # Importing a paper registers its experiments; these are all, in order.
-PAPERS = (zhao2026, labarriere2024, yun2021, varre2023, lyu2023)
+PAPERS = (zhao2026, labarriere2024, yun2021, varre2023, lyu2023, even2023)
 
 __all__ = [
     "PAPERS",

@@ -14,7 +14,7 @@ from limitpoint.dynamics.training.descent import Layers
 from limitpoint.dynamics.training.optimisers import Optimiser
 from limitpoint.dynamics.training.probes import Probe
 from limitpoint.dynamics.training.smaller_problem import Compressed
-from limitpoint.dynamics.training.start_of_flow import StepSums
+from limitpoint.dynamics.training.start_of_flow import StepSums, follow
 from limitpoint.foundation.arrays import Float
 from limitpoint.foundation.extras import lazy_module
 from limitpoint.networks import CoupledNetwork
@@ -152,7 +152,7 @@ class Ensemble:
                 after = self._step(layers, None if draws is None else draws[i - drawn])
                 if self._sums is not None:
                     after, moved = after
-                    sums = self._sums.added(sums, moved, i)
+                    sums = self._sums.added(sums, moved)
                 slopes = self._integrands(layers[:count])
                 integrals = tuple(
                     total + time_per_step * slope
@@ -162,7 +162,7 @@ class Ensemble:
 
             def to_stop(now: Any, stop: Any) -> Any:
                 reached, inner = now
-                inner = jax.lax.fori_loop(reached, stop, one, inner)
+                inner = follow(self._sums, reached, stop, one, inner)
                 return (stop, inner), _over_runs(self._read)(inner[0][:count], inner[1], starts)
 
             (_, state), kept = jax.lax.scan(to_stop, (first, state), stops)
@@ -224,7 +224,7 @@ class Ensemble:
             outers = np.swapaxes(self.small.outer(np.asarray(outers)), 0, 1)
         outputs = np.swapaxes(np.asarray(outputs), 0, 1)
         if growth is not None:  # sides, seeds, scales, features
-            growth = np.moveaxis(np.asarray(growth), (2, 1, 0), (0, 1, 2))
+            growth = np.moveaxis(growth, (2, 1, 0), (0, 1, 2))
         return Ends(np.moveaxis(records, (2, 1, 0), (0, 1, 2)), coefs, outputs, outers, growth)
 
 

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 else:
     jax, jnp = lazy_module("jax", "training"), lazy_module("jax.numpy", "training")
 
-__all__ = ["EffectiveStart", "StepSums"]
+__all__ = ["EffectiveStart", "StepSums", "follow"]
 
-# The factors of so many steps are multiplied before the logarithm is taken: products of steps that
-# leave less than 10^-9 of a term would be lost, and there no layer is left of it either.
-MULTIPLIED = 32
+# The factors of so many steps are multiplied before the logarithm is taken: lost are only products
+# of steps that all leave less than 10^-4 of a term, and there no layer is left of it either.
+MULTIPLIED = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,28 +66,41 @@ class StepSums:
         return cls(step, rate, float(np.log1p(-optimiser.shrinkage)))
 
     def start(self, shape: tuple[int, ...]) -> tuple[Any, ...]:
-        """Products of the steps since the last logarithm, `Σ c z`, and the logarithms so far."""
-        return jnp.ones(shape), jnp.ones(shape), jnp.zeros(shape), jnp.zeros((2, *shape))
+        """Products of the factors and `Σ c z` since the last logarithm, and `G±` up to there."""
+        return jnp.ones((2, *shape)), jnp.zeros(shape), jnp.zeros((2, *shape))
 
-    def added(self, sums: tuple[Any, ...], moved: Any, number: Any) -> tuple[Any, ...]:
-        """The sums after step `number`, which moved the mirror coordinates so much."""
-        up, down, total, logs = sums
+    def added(self, sums: tuple[Any, ...], moved: Any) -> tuple[Any, ...]:
+        """The sums after one more step, which moved the mirror coordinates so much."""
+        factors, total, growth = sums
         z = self.rate * moved
-        up, down, total = up + up * z, down - down * z, total + z
+        return factors * jnp.stack([1 + z, 1 - z]), total + z, growth
 
-        def folded() -> tuple[Any, ...]:
-            with_decay = jnp.log(jnp.abs(jnp.stack([up, down]))) + MULTIPLIED * self.decay
-            return jnp.ones_like(up), jnp.ones_like(down), logs + with_decay
+    def folded(self, sums: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The same sums, the logarithm taken."""
+        factors, total, growth = sums
+        growth = growth + (jnp.log(jnp.abs(factors)) + jnp.stack([-total, total]))
+        return jnp.ones_like(factors), jnp.zeros_like(total), growth
 
-        last = number % MULTIPLIED == MULTIPLIED - 1
-        up, down, logs = jax.lax.cond(last, folded, lambda: (up, down, logs))
-        return up, down, total, logs
+    def growth(self, sums: tuple[Any, ...], steps: int) -> Float:
+        """`G±` after so many steps in all: two times the shape of the coefficients."""
+        return np.asarray(sums[2]) + steps * self.decay
 
-    def growth(self, sums: tuple[Any, ...], steps: Any) -> Any:
-        """`G±` after so many steps: two times the shape of the coefficients."""
-        up, down, total, logs = sums
-        left = jnp.log(jnp.abs(jnp.stack([up, down]))) + steps % MULTIPLIED * self.decay
-        return logs + left + jnp.stack([-total, total])
+
+def follow(sums: StepSums | None, first: Any, last: Any, step: Any, state: Any) -> Any:
+    """Take the steps from `first` up to `last`; the last part of the state are the sums, if any.
+
+    Traceable by JAX. In stretches, so that no step has to ask whether a logarithm is due.
+    """
+    if sums is None:
+        return jax.lax.fori_loop(first, last, step, state)
+
+    def stretch(number: Any, state: Any) -> Any:
+        begin = first + number * MULTIPLIED
+        end = jnp.minimum(begin + MULTIPLIED, last)
+        *others, added = jax.lax.fori_loop(begin, end, step, state)
+        return (*others, sums.folded(added))
+
+    return jax.lax.fori_loop(0, (last - first + MULTIPLIED - 1) // MULTIPLIED, stretch, state)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,7 +13,7 @@ from limitpoint.dynamics.training.chunks import Chunks
 from limitpoint.dynamics.training.descent import Layers
 from limitpoint.dynamics.training.divergence import has_diverged
 from limitpoint.dynamics.training.optimisers import Optimiser
-from limitpoint.dynamics.training.start_of_flow import EffectiveStart, StepSums
+from limitpoint.dynamics.training.start_of_flow import EffectiveStart, StepSums, follow
 from limitpoint.dynamics.trajectory import Trajectory
 from limitpoint.errors import LimitpointError
 from limitpoint.foundation.arrays import (
@@ -91,7 +91,7 @@ def train(
     check_records(len(schedule), sum(layer.size for layer in start))
     problem.init.check_products(problem.network.degree)
     with jax.enable_x64(True):
-        kept, growths = _run(problem, optimiser, start, schedule)
+        kept, growths = _run(problem, optimiser, schedule)
     layers = tuple(np.stack([np.asarray(record[i]) for record in kept]) for i in range(len(start)))
     run = _as_trajectory(problem, optimiser, schedule[: len(kept)], layers)
     if not growths:
@@ -102,32 +102,17 @@ def train(
 def _run(
     problem: Problem,
     optimiser: Optimiser,
-    start: tuple[Float, ...],
     schedule: NDArray[np.int64],
 ) -> tuple[list[Layers], list[Float]]:
     """Layers at every scheduled step, up to the first that is not finite.
 
     With them, where there are such, the sums of the steps so far.
     """
-    step, sums = optimiser.stepper(problem), StepSums.of(problem, optimiser)
-    outputs = problem.task.y.shape[1:]
+    sums, outputs = StepSums.of(problem, optimiser), problem.task.y.shape[1:]
+    count = len(problem.init.direction)
     drawn = _drawn_at_once(problem, optimiser, schedule)
-
-    @jax.jit
-    def advance(state: Any, draws: Any, drawn: int, first: int, last: int) -> Any:
-        def one(i: Any, now: Any) -> Any:
-            layers, added = now
-            draw = None if draws is None else draws[i - drawn]
-            if sums is None:
-                return step(layers, draw), added
-            layers, moved = sums.step(layers, draw)
-            return layers, sums.added(added, moved, i)
-
-        return jax.lax.fori_loop(first, last, one, state)
-
-    layers: Layers = tuple(jax.numpy.asarray(layer) for layer in start)
-    added = () if sums is None else sums.start(problem.task.coef_shape)
-    state = (*layers, *optimiser.memory(layers)), added
+    advance, state = compiled(problem, optimiser, sums)
+    layers = state[0][:count]
     kept, growths, chunks = [layers], [], Chunks()
     with job("training", int(schedule[-1])) as training:
         for previous, following in pairwise(schedule):
@@ -139,15 +124,39 @@ def _run(
                     state = advance(state, draws, begin, first, last)
                     state[0][0].block_until_ready()
                     training.advance(last - first)
-            layers = state[0][: len(start)]
+            layers = state[0][:count]
             kept.append(layers)
             if sums is not None:
-                growths.append(np.asarray(sums.growth(state[1], int(following))))
+                growths.append(sums.growth(state[1], int(following)))
             if not all(bool(jax.numpy.isfinite(layer).all()) for layer in layers):
                 break
     if sums is not None:
         growths.insert(0, np.zeros_like(growths[0]))
     return kept, growths
+
+
+def compiled(problem: Problem, optimiser: Optimiser, sums: StepSums | None) -> tuple[Any, Any]:
+    """The program of a stretch of steps, and the state at the start.
+
+    The state are the layers, with the memory of the optimiser if it has one, and the sums if any.
+    """
+    step = optimiser.stepper(problem)
+
+    @jax.jit
+    def advance(state: Any, draws: Any, drawn: int, first: int, last: int) -> Any:
+        def one(i: Any, now: Any) -> Any:
+            layers, added = now
+            draw = None if draws is None else draws[i - drawn]
+            if sums is None:
+                return step(layers, draw), added
+            layers, moved = sums.step(layers, draw)
+            return layers, sums.added(added, moved)
+
+        return follow(sums, first, last, one, state)
+
+    layers: Layers = tuple(jax.numpy.asarray(layer) for layer in problem.init.layers)
+    added = () if sums is None else sums.start(problem.task.coef_shape)
+    return advance, ((*layers, *optimiser.memory(layers)), added)
 
 
 def _drawn_at_once(problem: Problem, optimiser: Optimiser, schedule: NDArray[np.int64]) -> int:

@@ -15,6 +15,7 @@ FUNCTIONS = {
     "labarriere2024.theorem2": "atlas.convergence_bound",
     "limitpoint.null_space_law": "analysis.limit_given_outer",
     "limitpoint.weight_decay": "analysis.penalised_limit",
+    "limitpoint.step_law": "Trajectory.effective_init",
     "lyu2023.lemma3": "sde.SGDModel",
     "lyu2023.proposition1": "Init.one_neuron",
     "lyu2023.theorem3": "sde.SGDModel",
