@@ -63,6 +63,14 @@ class Probed:
         return bool(off <= SAME_DEGREE * size)
 
     @cached_property
+    def is_multilinear(self) -> bool:
+        """Whether the coefficients are linear in each trained block, and vanish with each."""
+        trained = self.model.trained
+        if self.degree != len(trained) or len(trained) < 2:
+            return False
+        return all(self.is_affine_in(place) for place in trained)
+
+    @cached_property
     def jacobian(self) -> Float:
         """`∂β/∂θ` at the point, N × p."""
         assert self.degree is not None, "a polynomial's derivatives are exact, no other's"

@@ -1,6 +1,6 @@
 """Find the structure of a model: which network it is, in which permutation, rotation and order."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from limitpoint.errors import NetworkError
 from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
+from limitpoint.own.chain import chain_forms
 from limitpoint.own.derivative import LARGEST_PROBED, Probed
 from limitpoint.own.form import Form, fits
 from limitpoint.own.layer_map import LayerMap
@@ -15,12 +16,12 @@ from limitpoint.own.model import Model
 from limitpoint.own.monomials import monomial_forms
 from limitpoint.own.raw import raw_form
 from limitpoint.problem import Problem
-from limitpoint.tasks import Task
+from limitpoint.tasks import MatrixSensing, Task
 
 __all__ = ["Recognised", "recognise"]
 
 # Ways to recognise a model, the strongest form first.
-WAYS: tuple[Callable[[Probed], Sequence[Form]], ...] = (monomial_forms,)
+WAYS: tuple[Callable[[Probed], Iterable[Form]], ...] = (monomial_forms, chain_forms)
 
 
 @dataclass(frozen=True)
@@ -102,4 +103,6 @@ def _recognised(form: Form, model: Model, task: Task, missing: tuple[str, ...]) 
 
 def _multiplied(task: Task, factor: float) -> Task:
     """The task with its loss multiplied; every task is a data class."""
+    if isinstance(task, MatrixSensing):
+        return MatrixSensing(task.sensors, task.y, task.loss_factor * factor)
     return replace(task, loss_factor=task.loss_factor * factor)  # type: ignore[type-var]
