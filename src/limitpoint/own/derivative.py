@@ -1,0 +1,115 @@
+"""How the coefficients depend on the parameters: degree and derivatives, exact for polynomials."""
+
+import math
+from functools import cached_property
+
+import numpy as np
+
+from limitpoint.foundation.arrays import Float
+from limitpoint.own.model import Model
+
+__all__ = ["LARGEST_PROBED", "Probed"]
+
+# So many trained entries at most are probed one by one.
+LARGEST_PROBED = 20_000
+# The degree is the same at every coefficient up to so much of it; a polynomial that is not
+# homogeneous has no reason to be so near to one.
+SAME_DEGREE = 1e-9
+# Relative size of what is rounding beside the largest.
+ROUNDING = 1e-12
+
+
+class Probed:
+    """A model at random parameters, the same for all that ask.
+
+    Attributes
+    ----------
+    model
+        The model.
+    point
+        Random trained entries, θ.
+    coef
+        The coefficients there, one after the other, N in all.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.rng = np.random.default_rng(20)
+        self.point = self.rng.standard_normal(model.size)
+        self.coef = model.at(self.point)
+
+    @cached_property
+    def degree(self) -> int | None:
+        """D, if `β(2θ) = 2^D β(θ)` for a whole number D; else None."""
+        size = float(np.abs(self.coef).max(initial=0.0))
+        doubled = self.model.at(2.0 * self.point)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = float(np.abs(doubled).max() / size) if size > 0 else 1.0
+        degree = math.log2(ratio) if 0 < ratio < math.inf else 0.0
+        whole = round(degree)
+        off = np.abs(doubled - 2.0**whole * self.coef).max(initial=0.0)
+        return whole if whole >= 1 and off <= SAME_DEGREE * np.abs(doubled).max() else None
+
+    def is_affine_in(self, place: int) -> bool:
+        """Whether the coefficients are linear in a block, up to what does not depend on it."""
+        model, blocks = self.model, list(self.model.blocks(self.point))
+        values = []
+        for factor in (0.0, 1.0, 2.0, -3.0):
+            blocks[place] = factor * self.model.blocks(self.point)[place]
+            values.append(np.ravel(model.coef(blocks)))
+        none, one, two, third = values
+        size = max(float(np.abs(each).max()) for each in values)
+        off = max(np.abs(two - 2 * one + none).max(), np.abs(third + 3 * one - 4 * none).max())
+        return bool(off <= SAME_DEGREE * size)
+
+    @cached_property
+    def is_multilinear(self) -> bool:
+        """Whether the coefficients are linear in each trained block, and vanish with each."""
+        trained = self.model.trained
+        if self.degree != len(trained) or len(trained) < 2:
+            return False
+        return all(self.is_affine_in(place) for place in trained)
+
+    @cached_property
+    def jacobian(self) -> Float:
+        """`∂β/∂θ` at the point, N × p."""
+        assert self.degree is not None, "a polynomial's derivatives are exact, no other's"
+        columns = []
+        for place in self.model.trained:
+            one = self._affine if self.is_affine_in(place) else self._central
+            columns.append(one(place))
+        return np.concatenate(columns, axis=1)
+
+    def _affine(self, place: int) -> Float:
+        """`β(unit block) − β(zero block)`, exact where terms are."""
+        blocks = list(self.model.blocks(self.point))
+        shape = blocks[place].shape
+        blocks[place] = np.zeros(shape)
+        none = np.ravel(self.model.coef(blocks))
+        columns = np.empty((len(none), blocks[place].size))
+        for entry in range(blocks[place].size):
+            unit = np.zeros(blocks[place].size)
+            unit[entry] = 1.0
+            blocks[place] = unit.reshape(shape)
+            columns[:, entry] = np.ravel(self.model.coef(blocks)) - none
+        return columns
+
+    def _central(self, place: int) -> Float:
+        """Central differences at as many steps as make them exact for the degree."""
+        assert self.degree is not None, "asked for before"
+        steps = np.arange(1.0, (self.degree + 1) // 2 + 1)
+        powers = 2 * np.arange(len(steps)) + 1
+        weights = np.linalg.solve(
+            2 * steps ** powers[:, None], np.eye(len(steps))[0]
+        )  # Σ w_s (f(s) − f(−s)) is the derivative: of odd powers only the first counts
+        blocks = list(self.model.blocks(self.point))
+        here = blocks[place]
+        columns = np.zeros((len(self.coef), here.size))
+        for entry in range(here.size):
+            for step, weight in zip(steps, weights, strict=True):
+                for sign in (1.0, -1.0):
+                    moved = here.copy().ravel()
+                    moved[entry] += sign * step
+                    blocks[place] = moved.reshape(here.shape)
+                    columns[:, entry] += sign * weight * np.ravel(self.model.coef(blocks))
+        return columns

@@ -1,0 +1,97 @@
+"""Models that are none of the known networks: to be trained and followed, not predicted."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from limitpoint.errors import NetworkError
+from limitpoint.foundation.arrays import Float
+from limitpoint.foundation.extras import load_extra
+from limitpoint.networks import Network, WithoutMirrorMap
+from limitpoint.own.form import Form
+from limitpoint.own.layer_map import LayerMap
+from limitpoint.own.model import Model
+from limitpoint.tasks import Task
+
+__all__ = ["OwnNetwork", "raw_form"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OwnNetwork(WithoutMirrorMap):
+    """A network given by a function from blocks of parameters to coefficients.
+
+    Attributes
+    ----------
+    function
+        From the trained blocks to the coefficients, for traced JAX arrays.
+    shapes
+        The shapes of these blocks, which are the layers.
+    homogeneity
+        The degree, or None where the coefficients are not homogeneous.
+    missing
+        Why it is none of the known networks.
+    """
+
+    function: Callable[[Sequence[Any]], Any]
+    shapes: tuple[tuple[int, ...], ...]
+    homogeneity: int | None
+    missing: str
+
+    def __repr__(self) -> str:
+        return f"OwnNetwork(blocks of shapes {', '.join(map(str, self.shapes))})"
+
+    @property
+    def degree(self) -> int:
+        """Of the whole; 1 where it has none."""
+        return self.homogeneity or 1
+
+    @property
+    def is_homogeneous(self) -> bool:
+        """Whether it has a degree."""
+        return self.homogeneity is not None
+
+    def layer_shapes(self, task: Task) -> tuple[tuple[int, ...], ...]:
+        """Those of the blocks."""
+        return self.shapes
+
+    def coef(self, layers: Sequence[Any]) -> Any:
+        """By the function; leading axes (of records, say) are kept."""
+        jax = load_extra("jax", "a model of your own")
+        leading = layers[0].ndim - len(self.shapes[0])
+        function = self.function
+        for _ in range(leading):
+            function = jax.vmap(function)
+        if any(isinstance(layer, jax.Array) for layer in layers):
+            return function(layers)
+        with jax.enable_x64(True):
+            arrays = [jax.numpy.asarray(np.asarray(layer, dtype=np.float64)) for layer in layers]
+            return np.asarray(function(arrays))
+
+    def invariants(self, layers: Sequence[Float]) -> Float:
+        """None is known."""
+        return np.empty((0, *np.shape(layers[0])[: np.ndim(layers[0]) - len(self.shapes[0])]))
+
+
+def raw_form(model: Model, task: Task, degree: int | None, missing: Sequence[str]) -> Form:
+    """The model as it is, or `NetworkError` where JAX cannot differentiate it."""
+    reason = "; ".join(missing)
+    if model.traced is None:
+        raise NetworkError(
+            f"the model is none of the networks that limitpoint knows: {reason}. To follow and "
+            "train it as it is, pass it as a JAX function to limitpoint.from_function"
+        )
+    traced = model.traced
+
+    def function(layers: Sequence[Any]) -> Any:
+        blocks: list[Any] = list(model.start)
+        for place, layer in zip(model.trained, layers, strict=True):
+            blocks[place] = layer
+        return traced(blocks)
+
+    shapes = tuple(model.start[place].shape for place in model.trained)
+    network: Network = OwnNetwork(function, shapes, degree, reason)
+    mapped = LayerMap(sparse.csr_array(sparse.eye_array(model.size)), shapes)
+    return Form(network, mapped, "model of your own")
