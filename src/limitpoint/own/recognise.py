@@ -9,19 +9,28 @@ from limitpoint.errors import NetworkError
 from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.own.chain import chain_forms
+from limitpoint.own.decomposed import orthogonal_forms, quadratic_forms
 from limitpoint.own.derivative import LARGEST_PROBED, Probed
 from limitpoint.own.form import Form, fits
 from limitpoint.own.layer_map import LayerMap
 from limitpoint.own.model import Model
 from limitpoint.own.monomials import monomial_forms
 from limitpoint.own.raw import raw_form
+from limitpoint.own.tensor_forms import convolutional_forms, tensor_forms
 from limitpoint.problem import Problem
 from limitpoint.tasks import MatrixSensing, Task
 
 __all__ = ["Recognised", "recognise"]
 
 # Ways to recognise a model, the strongest form first.
-WAYS: tuple[Callable[[Probed], Iterable[Form]], ...] = (monomial_forms, chain_forms)
+WAYS: tuple[Callable[[Probed], Iterable[Form]], ...] = (
+    monomial_forms,
+    chain_forms,
+    convolutional_forms,
+    orthogonal_forms,
+    quadratic_forms,
+    tensor_forms,
+)
 
 
 @dataclass(frozen=True)
