@@ -22,7 +22,7 @@ from limitpoint.own.form import Form
 from limitpoint.own.layer_map import LayerMap, gathered
 from limitpoint.own.polar import MOST_EVALUATIONS
 
-__all__ = ["chain_forms"]
+__all__ = ["Factor", "chain_forms", "form_of_factors", "networks_of"]
 
 # Rotations are found from so many times as many draws as a factor has columns: enough for the
 # condition of a random matrix of that shape to be a few units.
@@ -51,15 +51,17 @@ def chain_forms(probed: Probed) -> Iterator[Form]:
         for factors, weight in _products(probed, (side, side)):
             if all(each.shape == (side, side) for each in factors):
                 name = f"product of {len(factors)} square matrices"
-                yield _form(MatrixProduct(len(factors)), name, factors, weight, False)
+                yield form_of_factors(MatrixProduct(len(factors)), name, factors, weight, False)
     several = len(shape) == 2
     outputs = shape[1] if several else 1
     for factors, weight in _products(probed, (shape[0], outputs)):
-        for network, name in _networks(factors, several, start):
-            yield _form(network, name, factors, weight, several)
+        for network, name in networks_of(factors, several, start):
+            yield form_of_factors(network, name, factors, weight, several)
 
 
-def _networks(factors: list[Factor], several: bool, start: Float) -> Iterator[tuple[Network, str]]:
+def networks_of(
+    factors: list[Factor], several: bool, start: Float
+) -> Iterator[tuple[Network, str]]:
     """The networks with these factors.
 
     With one output two layers are a dense network too. Theorems on `TwoLayer` are about starts with
@@ -76,7 +78,9 @@ def _networks(factors: list[Factor], several: bool, start: Float) -> Iterator[tu
     yield FullyConnected(inner), f"dense network of widths {inner}"
 
 
-def _form(network: Network, name: str, factors: list[Factor], weight: float, several: bool) -> Form:
+def form_of_factors(
+    network: Network, name: str, factors: list[Factor], weight: float, several: bool
+) -> Form:
     """The factors as layers; the constant before them is spread over all, its sign in the last."""
     stretch = 1.0 if abs(weight) == 1.0 else abs(weight) ** (1 / len(factors))
     parts = [stretch * each.matrix for each in factors]

@@ -5,6 +5,7 @@ orthogonally decomposable tensor, `M = Σ_j S_j ⊗ [U₁]_j ⊗ ⋯ ⊗ [U_D]_j
 1); the eigenvectors of all `H_i`, where the coefficients are quadratic forms `θᵀH_iθ` that commute.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,14 @@ RANK = 1e-10
 STEPS = 3
 
 
-def orthogonal_forms(probed: Probed) -> list[Form]:
-    """Diagonal networks, powers and orthogonal tensors behind rotations of blocks."""
-    polar = Polar.of(probed) if probed.outputs == 1 else None
-    if polar is None or len(polar.sizes) < 2:
-        return []
+def orthogonal_forms(probed: Probed) -> Iterator[Form]:
+    """Diagonal networks, powers and orthogonal tensors behind rotations of blocks, or of all."""
+    for polar in (Polar.of(probed), Polar.of_all(probed)):
+        if probed.outputs == 1 and polar is not None and len(polar.sizes) >= 2:
+            yield from _orthogonal_forms(probed, polar)
+
+
+def _orthogonal_forms(probed: Probed, polar: Polar) -> list[Form]:
     bases = _singular_vectors(polar)
     if bases is None:
         return []

@@ -8,10 +8,12 @@ import numpy as np
 from limitpoint.foundation.arrays import Float
 from limitpoint.own.model import Model
 
-__all__ = ["EQUAL", "LARGEST_PROBED", "ROUNDING", "Probed"]
+__all__ = ["EQUAL", "LARGEST_JACOBIAN", "LARGEST_PROBED", "ROUNDING", "Probed"]
 
 # So many trained entries at most are probed one by one.
 LARGEST_PROBED = 20_000
+# And so many derivatives are held at most (160 MB).
+LARGEST_JACOBIAN = 20_000_000
 # Numbers computed from random parameters count as equal when they differ by less, relative to the
 # largest: they have some thousand roundings, and others differ by more but for a chance of about
 # this times the square of their number. What is taken for equal by chance is found out in the end.

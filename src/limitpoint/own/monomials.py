@@ -11,6 +11,7 @@ from scipy import sparse
 from limitpoint.foundation.arrays import Float
 from limitpoint.own.derivative import EQUAL, ROUNDING, Probed
 from limitpoint.own.form import Form
+from limitpoint.own.model import Places
 from limitpoint.own.separable_forms import Monomial, forms_of
 
 __all__ = ["monomial_forms"]
@@ -44,14 +45,14 @@ def _monomials(probed: Probed, degree: int) -> list[Monomial]:
     return [_weighed(each, probed) for each in found]
 
 
-def _clusters(values: Float) -> list[np.ndarray]:
+def _clusters(values: Float) -> list[Places]:
     """The places of values that are equal, group by group, in the order of the first of each."""
     order = np.argsort(values, kind="stable")
     ends = np.flatnonzero(np.diff(values[order]) > EQUAL * np.abs(values).max(initial=0.0)) + 1
     return sorted((np.sort(part) for part in np.split(order, ends)), key=lambda part: int(part[0]))
 
 
-def _parts(values: Float, degree: int) -> list[tuple[np.ndarray, np.ndarray]] | None:
+def _parts(values: Float, degree: int) -> list[tuple[Places, Places]] | None:
     """The monomials of one direction: places and powers, by `k_e ρ`."""
     whole = degree * values / values.sum()
     powers = np.rint(whole)

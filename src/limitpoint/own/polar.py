@@ -17,6 +17,7 @@ import numpy as np
 
 from limitpoint.foundation.arrays import Float
 from limitpoint.own.derivative import Probed
+from limitpoint.own.model import Places
 
 __all__ = ["MOST_EVALUATIONS", "Polar"]
 
@@ -33,34 +34,39 @@ class Polar:
     ----------
     probed
         The model.
-    sources
-        For each of its arguments the trained block that it is a copy of.
+    places
+        Where the entries of each block stand among all that are trained.
     degrees
-        The degree in each trained block, the number of its copies.
+        The degree in each block, the number of its copies.
     """
 
     probed: Probed
-    sources: tuple[int, ...]
+    places: tuple[Places, ...]
     degrees: tuple[int, ...]
 
     @classmethod
     def of(cls, probed: Probed) -> "Polar | None":
         """By the degrees in the blocks, or None where these do not add up to that of all."""
         degrees = tuple(probed.degree_in(place) or 0 for place in probed.model.trained)
-        if not degrees or min(degrees) < 1 or sum(degrees) != probed.degree:
+        if min(degrees) < 1 or sum(degrees) != probed.degree:
             return None
-        copies = [source for source, degree in enumerate(degrees) for _ in range(degree)]
-        return cls(probed, tuple(copies), degrees)
+        return cls(probed, tuple(each.ravel() for each in probed.model.places()), degrees)
+
+    @classmethod
+    def of_all(cls, probed: Probed) -> "Polar":
+        """All trained entries as one block."""
+        assert probed.degree is not None, "what has a degree is a polynomial"
+        return cls(probed, (np.arange(probed.model.size),), (probed.degree,))
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """For each argument of M the block that it is a copy of."""
+        return tuple(block for block, degree in enumerate(self.degrees) for _ in range(degree))
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """The sizes of the arguments."""
         return tuple(self.places[source].size for source in self.sources)
-
-    @property
-    def places(self) -> tuple[np.ndarray, ...]:
-        """Where the entries of every trained block stand among all."""
-        return tuple(each.ravel() for each in self.probed.model.places())
 
     @property
     def shares(self) -> tuple[float, ...]:

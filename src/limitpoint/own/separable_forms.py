@@ -17,6 +17,7 @@ from limitpoint.networks import Diagonal, OrthogonalTensor, Paired, Power, Signe
 from limitpoint.own.derivative import ROUNDING
 from limitpoint.own.form import Form
 from limitpoint.own.layer_map import LayerMap, gathered
+from limitpoint.own.model import Places
 
 __all__ = ["Monomial", "forms_of"]
 
@@ -25,8 +26,8 @@ __all__ = ["Monomial", "forms_of"]
 class Monomial:
     """The entries, each with its power, and `S_j`."""
 
-    entries: np.ndarray
-    powers: np.ndarray
+    entries: Places
+    powers: Places
     weights: Float
 
     @property

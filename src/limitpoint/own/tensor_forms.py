@@ -1,6 +1,7 @@
 """Models that are multilinear in their blocks: circular convolutions, and any tensor."""
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -102,11 +103,14 @@ def _window(offsets: Float, size: int, count: int) -> int | None:
     return None
 
 
-def tensor_forms(probed: Probed) -> list[Form]:
-    """The tensor of a multilinear function, entry by entry."""
-    polar = Polar.of(probed) if probed.outputs == 1 else None
-    if polar is None or not can_form(probed, polar):
-        return []
+def tensor_forms(probed: Probed) -> Iterator[Form]:
+    """The tensor of the multilinear function, entry by entry; of all entries where blocks mix."""
+    for polar in (Polar.of(probed), Polar.of_all(probed)):
+        if probed.outputs == 1 and polar is not None and can_form(probed, polar):
+            yield _tensor(probed, polar)
+
+
+def _tensor(probed: Probed, polar: Polar) -> Form:
     sizes = polar.sizes
     tensor = np.empty((len(probed.coef), *sizes))
     units = [np.eye(size) for size in sizes]
@@ -120,7 +124,7 @@ def tensor_forms(probed: Probed) -> list[Form]:
     ]
     network = Tensor(polar.growth * tensor)
     mapped = LayerMap.stacked(parts, tuple((k,) for k in sizes))
-    return [Form(network, mapped, f"tensor network of sizes {sizes}")]
+    return Form(network, mapped, f"tensor network of sizes {sizes}")
 
 
 def can_form(probed: Probed, polar: Polar) -> bool:
