@@ -10,7 +10,6 @@ a product too, of inner dimensions 1, d, 1, d, …
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,20 +17,16 @@ from scipy import sparse
 
 from limitpoint.foundation.arrays import Float
 from limitpoint.networks import FullyConnected, MatrixProduct, Network, RankOne, TwoLayer
-from limitpoint.own.derivative import ROUNDING, Probed
+from limitpoint.own.derivative import EQUAL, ROUNDING, Probed
 from limitpoint.own.form import Form
 from limitpoint.own.layer_map import LayerMap, gathered
+from limitpoint.own.polar import MOST_EVALUATIONS
 
-__all__ = ["chain_forms"]
+__all__ = ["Factor", "chain_forms", "form_of_factors", "networks_of"]
 
-# Numbers computed from random parameters count as equal up to so much of the largest; see
-# `monomials.EQUAL`.
-EQUAL = 1e-9
 # Rotations are found from so many times as many draws as a factor has columns: enough for the
 # condition of a random matrix of that shape to be a few units.
 DRAWS = 3
-# So many evaluations at most for the rotation of one block.
-MOST_EVALUATIONS = 100_000
 
 # From all trained entries to a matrix.
 Product = Callable[[Float], Float]
@@ -50,25 +45,32 @@ def chain_forms(probed: Probed) -> Iterator[Form]:
     if not probed.is_multilinear:
         return
     model = probed.model
-    shape = np.shape(model.coef(model.start))
+    shape, start = np.shape(model.coef(model.start)), model.flat(model.start)
     side = math.isqrt(shape[0])
     if len(shape) == 1 and side * side == shape[0] and side > 1:
         for factors, weight in _products(probed, (side, side)):
             if all(each.shape == (side, side) for each in factors):
                 name = f"product of {len(factors)} square matrices"
-                yield _form(MatrixProduct(len(factors)), name, factors, weight, model.size)
-    outputs = shape[1] if len(shape) == 2 else 1
+                yield form_of_factors(MatrixProduct(len(factors)), name, factors, weight, False)
+    several = len(shape) == 2
+    outputs = shape[1] if several else 1
     for factors, weight in _products(probed, (shape[0], outputs)):
-        for network, name in _networks(factors, len(shape) == 2):
-            yield _form(network, name, factors, weight, model.size)
+        for network, name in networks_of(factors, several, start):
+            yield form_of_factors(network, name, factors, weight, several)
 
 
-def _networks(factors: list[Factor], several: bool) -> Iterator[tuple[Network, str]]:
-    """The networks with these factors."""
+def networks_of(
+    factors: list[Factor], several: bool, start: Float
+) -> Iterator[tuple[Network, str]]:
+    """The networks with these factors.
+
+    With one output two layers are a dense network too. Theorems on `TwoLayer` are about starts with
+    a zero second layer, those on dense ones about balanced starts.
+    """
     inner = tuple(each.shape[1] for each in factors[:-1])
+    if len(factors) == 2 and (several or not (factors[1].matrix @ start).any()):
+        yield TwoLayer(inner[0]), f"two-layer dense network of width {inner[0]}"
     if several:
-        if len(factors) == 2:
-            yield TwoLayer(inner[0]), f"two-layer dense network of width {inner[0]}"
         return
     if len(factors) % 2 == 1 and set(inner[::2]) == {1} and len(set(inner[1::2])) == 1:
         depth, width = (len(factors) + 1) // 2, inner[1]
@@ -76,17 +78,17 @@ def _networks(factors: list[Factor], several: bool) -> Iterator[tuple[Network, s
     yield FullyConnected(inner), f"dense network of widths {inner}"
 
 
-def _form(
-    network: Network, name: str, factors: list[Factor], weight: float, size: int
+def form_of_factors(
+    network: Network, name: str, factors: list[Factor], weight: float, several: bool
 ) -> Form:
     """The factors as layers; the constant before them is spread over all, its sign in the last."""
     stretch = 1.0 if abs(weight) == 1.0 else abs(weight) ** (1 / len(factors))
     parts = [stretch * each.matrix for each in factors]
     parts[-1] = math.copysign(1.0, weight) * parts[-1]
-    shapes = [each.shape for each in factors]
+    shapes: list[tuple[int, ...]] = [each.shape for each in factors]
     if isinstance(network, RankOne):
         shapes = [(math.prod(shape),) for shape in shapes]
-    elif isinstance(network, FullyConnected):
+    elif not several and not isinstance(network, MatrixProduct):
         shapes[-1] = shapes[-1][:1]
     return Form(network, LayerMap.stacked(parts, tuple(shapes)), name)
 
@@ -201,7 +203,10 @@ def _rotated(product: Product, probed: Probed, place: int) -> Factor | None:
     turn = np.einsum("at,ite->iae", inverse, slopes).reshape(rows * columns, -1)
     left, _, right = np.linalg.svd(turn)
     parts = sparse.csr_array(
-        ((left @ right).ravel(), (np.repeat(np.arange(len(where)), len(where)), np.tile(where, len(where)))),
+        (
+            (left @ right).ravel(),
+            (np.repeat(np.arange(len(where)), len(where)), np.tile(where, len(where))),
+        ),
         shape=(len(where), model.size),
     )
     return Factor((rows, columns), parts)

@@ -8,13 +8,16 @@ import numpy as np
 from limitpoint.foundation.arrays import Float
 from limitpoint.own.model import Model
 
-__all__ = ["LARGEST_PROBED", "Probed"]
+__all__ = ["EQUAL", "LARGEST_JACOBIAN", "LARGEST_PROBED", "ROUNDING", "Probed"]
 
 # So many trained entries at most are probed one by one.
 LARGEST_PROBED = 20_000
-# The degree is the same at every coefficient up to so much of it; a polynomial that is not
-# homogeneous has no reason to be so near to one.
-SAME_DEGREE = 1e-9
+# And so many derivatives are held at most (160 MB).
+LARGEST_JACOBIAN = 20_000_000
+# Numbers computed from random parameters count as equal when they differ by less, relative to the
+# largest: they have some thousand roundings, and others differ by more but for a chance of about
+# this times the square of their number. What is taken for equal by chance is found out in the end.
+EQUAL = 1e-9
 # Relative size of what is rounding beside the largest.
 ROUNDING = 1e-12
 
@@ -38,17 +41,16 @@ class Probed:
         self.point = self.rng.standard_normal(model.size)
         self.coef = model.at(self.point)
 
+    @property
+    def outputs(self) -> int:
+        """The number of outputs; 1 where coefficients are a vector."""
+        shape = np.shape(self.model.coef(self.model.start))
+        return shape[1] if len(shape) == 2 else 1
+
     @cached_property
     def degree(self) -> int | None:
         """D, if `β(2θ) = 2^D β(θ)` for a whole number D; else None."""
-        size = float(np.abs(self.coef).max(initial=0.0))
-        doubled = self.model.at(2.0 * self.point)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = float(np.abs(doubled).max() / size) if size > 0 else 1.0
-        degree = math.log2(ratio) if 0 < ratio < math.inf else 0.0
-        whole = round(degree)
-        off = np.abs(doubled - 2.0**whole * self.coef).max(initial=0.0)
-        return whole if whole >= 1 and off <= SAME_DEGREE * np.abs(doubled).max() else None
+        return _degree(self.coef, self.model.at(2.0 * self.point))
 
     def is_affine_in(self, place: int) -> bool:
         """Whether the coefficients are linear in a block, up to what does not depend on it."""
@@ -60,7 +62,13 @@ class Probed:
         none, one, two, third = values
         size = max(float(np.abs(each).max()) for each in values)
         off = max(np.abs(two - 2 * one + none).max(), np.abs(third + 3 * one - 4 * none).max())
-        return bool(off <= SAME_DEGREE * size)
+        return bool(off <= EQUAL * size)
+
+    def degree_in(self, place: int) -> int | None:
+        """The degree in one block, or None where the coefficients are not homogeneous in it."""
+        blocks = list(self.model.blocks(self.point))
+        blocks[place] = 2.0 * blocks[place]
+        return _degree(self.coef, np.ravel(self.model.coef(blocks)))
 
     @cached_property
     def is_multilinear(self) -> bool:
@@ -113,3 +121,13 @@ class Probed:
                     blocks[place] = moved.reshape(here.shape)
                     columns[:, entry] += sign * weight * np.ravel(self.model.coef(blocks))
         return columns
+
+
+def _degree(once: Float, doubled: Float) -> int | None:
+    """The whole number D ≥ 1 with `doubled = 2^D once`, or None."""
+    size, larger = (float(np.abs(each).max(initial=0.0)) for each in (once, doubled))
+    if size == 0.0 or not 0.0 < larger / size < math.inf:
+        return None
+    whole = round(math.log2(larger / size))
+    off = np.abs(doubled - 2.0**whole * once).max()
+    return whole if whole >= 1 and off <= EQUAL * larger else None

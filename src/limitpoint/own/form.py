@@ -16,7 +16,6 @@ __all__ = ["Form", "fits"]
 # Coefficients of the model and of the network agree, and lengths and gradients are kept, up to so
 # much of the largest: some thousand roundings, as many as products of wide layers collect.
 AGREEMENT = 1e-12
-EPS = float(np.finfo(np.float64).eps)
 # Random parameters at which they are compared.
 COMPARED = 3
 
@@ -45,16 +44,13 @@ def fits(form: Form, model: Model, task: Task) -> bool:
     points = [rng.standard_normal(model.size) for _ in range(COMPARED)]
     wanted = np.stack([model.at(point) for point in points])
     found = np.stack([np.ravel(form.network.coef(form.map.layers(point))) for point in points])
-    allowed = AGREEMENT * max(1.0, model.eps / EPS)
     # Each coefficient has its own unit.
-    if not (np.abs(found - wanted) <= allowed * np.abs(wanted).max(axis=0)).all():
+    if not (np.abs(found - wanted) <= AGREEMENT * np.abs(wanted).max(axis=0)).all():
         return False
-    return all(_keeps_flow(form, model, rng, point, allowed) for point in points)
+    return all(_keeps_flow(form, model, rng, point) for point in points)
 
 
-def _keeps_flow(
-    form: Form, model: Model, rng: np.random.Generator, point: Float, allowed: float
-) -> bool:
+def _keeps_flow(form: Form, model: Model, rng: np.random.Generator, point: Float) -> bool:
     """Whether `EEᵀE = μE`, on a random vector, and a random gradient lies in the range of E."""
     matrix, factor = form.map.matrix, form.map.factor
     layers = form.map.layers(point)
@@ -66,7 +62,7 @@ def _keeps_flow(
     return all(
         bool(
             np.linalg.norm(matrix @ (matrix.T @ each) / factor - each)
-            <= allowed * np.linalg.norm(each)
+            <= AGREEMENT * np.linalg.norm(each)
         )
         for each in (image, values)
     )

@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from limitpoint.foundation.arrays import Float
+from limitpoint.own.model import Places
 
 __all__ = ["LayerMap", "gathered"]
 
@@ -66,7 +67,7 @@ class LayerMap:
         return np.asarray(back @ values + kept)
 
 
-def gathered(entries: np.ndarray, size: int, weights: Float | float = 1.0) -> Any:
+def gathered(entries: Places, size: int, weights: Float | float = 1.0) -> Any:
     """The part of E for a layer whose entries are these entries of θ, times weights."""
     rows = np.arange(entries.size)
     values = np.broadcast_to(np.asarray(weights, dtype=np.float64), entries.shape)

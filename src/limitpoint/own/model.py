@@ -9,8 +9,9 @@ import numpy as np
 from limitpoint.errors import NetworkError
 from limitpoint.foundation.arrays import Float
 
-__all__ = ["Model"]
+__all__ = ["Model", "Places"]
 
+Places = np.ndarray[Any, np.dtype[np.intp]]
 # What a function returns for one set of blocks.
 Coefs = Callable[[Sequence[Float]], Float]
 Outputs = Callable[[Sequence[Float], Float], Float]
@@ -41,8 +42,6 @@ class Model:
     traced
         The same for traced JAX arrays, where there is such a function: only then can a model that
         is none of the known networks be trained and followed.
-    eps
-        The rounding unit in which `coef` computes.
     """
 
     names: tuple[str, ...]
@@ -50,7 +49,6 @@ class Model:
     frozen: tuple[bool, ...]
     coef: Coefs
     traced: Callable[[Sequence[Any]], Any] | None = None
-    eps: float = EPS
 
     @classmethod
     def from_outputs(
@@ -63,7 +61,6 @@ class Model:
         target_shape: tuple[int, ...] = (),
         frozen: Sequence[bool] | None = None,
         traced: Callable[[Sequence[Any], Any], Any] | None = None,
-        eps: float = EPS,
     ) -> "Model":
         """Read the coefficients off a function, once it is found to be linear in its input.
 
@@ -72,7 +69,7 @@ class Model:
         outputs
             From blocks and X (m, n) to the outputs, of shape (m,) or (m, k). Outputs (m, 1) count
             as (m,) where the targets are a vector.
-        names, start, frozen, eps
+        names, start, frozen
             As in the class; nothing is frozen by default.
         n_features
             The number of features, n.
@@ -98,7 +95,7 @@ class Model:
             assert traced is not None, "only then is this function used"
             return traced(values, np.eye(n_features)).reshape(shape)
 
-        model = cls(tuple(names), blocks, still, coef, traced_coef if traced else None, eps)
+        model = cls(tuple(names), blocks, still, coef, traced_coef if traced else None)
         _check_linear(model, outputs, n_features, target_shape)
         return model
 
@@ -126,7 +123,7 @@ class Model:
             used += block.size
         return tuple(found)
 
-    def places(self) -> tuple[np.ndarray, ...]:
+    def places(self) -> tuple[Places, ...]:
         """Where the entries of every trained block stand among all, in the shape of the block."""
         numbered = self.blocks(np.arange(self.size, dtype=np.float64))
         return tuple(numbered[place].astype(np.intp) for place in self.trained)
@@ -169,7 +166,7 @@ def _check_linear(model: Model, outputs: Outputs, features: int, target: tuple[i
         if not (np.isfinite(coefs).all() and np.isfinite(found).all()):
             raise NetworkError(f"the model returns numbers that are not finite at {where}")
         size = max(float(np.abs(each).max(initial=0.0)) for each in (coefs, found, offset))
-        allowed = ROUNDINGS * model.eps * size
+        allowed = ROUNDINGS * EPS * size
         if float(np.abs(offset).max()) > allowed:
             raise NetworkError(
                 f"the model must be linear in its input, so 0 at 0; at {where} f(0) is "
@@ -183,5 +180,5 @@ def _check_linear(model: Model, outputs: Outputs, features: int, target: tuple[i
             raise NetworkError(
                 f"the model must be linear in its input; at {where} it is off by {off:.3g} where "
                 f"outputs are up to {size:.3g}. Leave out what is not linear, like activations, "
-                "normalisation over samples and dropout"
+                "normalisation over samples and dropout, and compute in float64"
             )

@@ -41,7 +41,8 @@ class OwnNetwork(WithoutMirrorMap):
     missing: str
 
     def __repr__(self) -> str:
-        return f"OwnNetwork(blocks of shapes {', '.join(map(str, self.shapes))})"
+        shapes = ", ".join(map(str, self.shapes))
+        return f"OwnNetwork(blocks of shapes {shapes}: {self.missing})"
 
     @property
     def degree(self) -> int:
@@ -75,12 +76,11 @@ class OwnNetwork(WithoutMirrorMap):
         return np.empty((0, *np.shape(layers[0])[: np.ndim(layers[0]) - len(self.shapes[0])]))
 
 
-def raw_form(model: Model, task: Task, degree: int | None, missing: Sequence[str]) -> Form:
+def raw_form(model: Model, degree: int | None, missing: str) -> Form:
     """The model as it is, or `NetworkError` where JAX cannot differentiate it."""
-    reason = "; ".join(missing)
     if model.traced is None:
         raise NetworkError(
-            f"the model is none of the networks that limitpoint knows: {reason}. To follow and "
+            f"the model is none of the networks that limitpoint knows: {missing}. To follow and "
             "train it as it is, pass it as a JAX function to limitpoint.from_function"
         )
     traced = model.traced
@@ -92,6 +92,6 @@ def raw_form(model: Model, task: Task, degree: int | None, missing: Sequence[str
         return traced(blocks)
 
     shapes = tuple(model.start[place].shape for place in model.trained)
-    network: Network = OwnNetwork(function, shapes, degree, reason)
+    network: Network = OwnNetwork(function, shapes, degree, missing)
     mapped = LayerMap(sparse.csr_array(sparse.eye_array(model.size)), shapes)
     return Form(network, mapped, "model of your own")

@@ -9,19 +9,30 @@ from limitpoint.errors import NetworkError
 from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.own.chain import chain_forms
-from limitpoint.own.derivative import LARGEST_PROBED, Probed
+from limitpoint.own.decomposed import orthogonal_forms, quadratic_forms
+from limitpoint.own.derivative import LARGEST_JACOBIAN, LARGEST_PROBED, Probed
 from limitpoint.own.form import Form, fits
+from limitpoint.own.guesses import guesses
 from limitpoint.own.layer_map import LayerMap
 from limitpoint.own.model import Model
 from limitpoint.own.monomials import monomial_forms
 from limitpoint.own.raw import raw_form
+from limitpoint.own.tensor_forms import convolutional_forms, tensor_forms
 from limitpoint.problem import Problem
 from limitpoint.tasks import MatrixSensing, Task
 
 __all__ = ["Recognised", "recognise"]
 
+Way = Callable[[Probed], Iterable[Form]]
 # Ways to recognise a model, the strongest form first.
-WAYS: tuple[Callable[[Probed], Iterable[Form]], ...] = (monomial_forms, chain_forms)
+WAYS: tuple[Way, ...] = (
+    monomial_forms,
+    chain_forms,
+    convolutional_forms,
+    orthogonal_forms,
+    quadratic_forms,
+    tensor_forms,
+)
 
 
 @dataclass(frozen=True)
@@ -75,22 +86,31 @@ def recognise(model: Model, task: Task) -> Recognised:
         raise NetworkError(
             f"the model has coefficients of shape {shape}; the task needs {task.coef_shape}"
         )
-    missing: tuple[str, ...]
     probed = Probed(model)
+    ways, missing = _ways(probed)
+    for way in ways:
+        for form in way(probed):
+            if fits(form, model, task):
+                return _recognised(form, model, task, ())
+    raw = raw_form(model, probed.degree, missing)
+    return _recognised(raw, model, task, (missing,))
+
+
+def _ways(probed: Probed) -> tuple[Sequence[Way], str]:
+    """How to recognise a model, and what is missing where that fails."""
+    size = probed.model.size
     if probed.degree is None:
-        missing = ("its coefficients are no homogeneous polynomial of its parameters",)
-    elif model.size > LARGEST_PROBED:
-        missing = (
-            f"its {model.size} trained parameters are too many to be probed one by one; at most "
-            f"{LARGEST_PROBED} are",
+        return (), "its coefficients are no homogeneous polynomial of its parameters"
+    if probed.degree == 1:
+        return (), "it is linear in its parameters too, like one layer"
+    if size > LARGEST_PROBED or size * len(probed.coef) > LARGEST_JACOBIAN:
+        return (guesses,), (
+            f"its {size} trained parameters are too many to be probed one by one, and it is no "
+            "product of its blocks as they stand"
         )
-    else:
-        for way in WAYS:
-            for form in way(probed):
-                if fits(form, model, task):
-                    return _recognised(form, model, task, ())
-        missing = ("no network of this library has its coefficients and its flow",)
-    return _recognised(raw_form(model, task, probed.degree, missing), model, task, missing)
+    if probed.outputs > 1:
+        return WAYS, "with several outputs only products of two matrices are known"
+    return WAYS, "no network of this library, within the size of a tensor, has its coefficients"
 
 
 def _recognised(form: Form, model: Model, task: Task, missing: tuple[str, ...]) -> Recognised:
