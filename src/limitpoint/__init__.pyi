@@ -11,6 +11,7 @@ from . import (
     results,
     sde,
     spectral,
+    torch,
 )
 from .dynamics import (
     GD,
@@ -96,6 +97,7 @@ __all__ = [
     "sde",
     "show_versions",
     "spectral",
+    "torch",
     "train",
     "train_many",
     "verify",

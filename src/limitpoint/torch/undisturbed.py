@@ -1,0 +1,36 @@
+"""Modules are run without a trace: no gradient, and every random state as it was."""
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from limitpoint.foundation.extras import lazy_module
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_module("torch", "limitpoint.torch")
+
+__all__ = ["undisturbed"]
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Run modules in float64 on the CPU, and leave everything that is global as it was."""
+    of_python, of_numpy, dtype = random.getstate(), np.random.get_state(), torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        with (
+            torch.no_grad(),
+            torch.random.fork_rng(devices=[]),
+            torch.autocast("cpu", enabled=False),
+            torch.device("cpu"),
+        ):
+            yield
+    finally:
+        torch.set_default_dtype(dtype)
+        np.random.set_state(of_numpy)
+        random.setstate(of_python)

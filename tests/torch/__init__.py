@@ -1,0 +1,1 @@
+"""What needs PyTorch: modules as problems."""
