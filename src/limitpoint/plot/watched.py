@@ -13,7 +13,7 @@ from limitpoint.plot.style import colour, ink, line_width
 __all__ = ["plot_watched"]
 
 PANELS = {"distance": 3.0, "loss": 2.0, "drift": 2.0}
-LABELS = ("distance from the limit", "loss", "drift of what is conserved")
+LABELS = ("distance from the limit", "loss", "drift of invariants")
 
 
 def plot_watched(steps: Any, distances: Float, losses: Float, drifts: Float) -> Figure:

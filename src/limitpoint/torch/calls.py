@@ -5,8 +5,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from limitpoint.errors import NetworkError
 from limitpoint.foundation.arrays import Float
 from limitpoint.foundation.extras import lazy_module

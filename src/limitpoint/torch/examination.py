@@ -57,8 +57,7 @@ def examine(twin: Twin, features: int) -> None:
             runs = [calls_of(twin, blocks, X) for X in given]
             _blame(twin, runs, _not_linear, "uses other parts for other inputs")
             runs = [calls_of(twin, blocks, X) for X in (one, others)]
-            mixed = "returns for a sample what depends on the other samples"
-            _blame(twin, runs, lambda pair: "" if _alike(pair[0][:1], pair[1][:1]) else mixed)
+            _blame(twin, runs, _mixed)
         _check_output(twin, one)
 
 
@@ -145,6 +144,12 @@ def _not_linear(tensors: Sequence[Any]) -> str:
     if not affine:
         return "is not linear in its input"
     return "" if _size(zero) <= ALLOWED * _size(one) else "adds a constant, a bias"
+
+
+def _mixed(tensors: Sequence[Any]) -> str:
+    """The first sample is the same in both."""
+    one, other = (value[:1] for value in map(np.atleast_1d, tensors))
+    return "" if _alike(one, other) else "returns for a sample what depends on the other samples"
 
 
 def _alike(one: Any, other: Any) -> bool:

@@ -12,8 +12,8 @@ from limitpoint.foundation.extras import lazy_module
 from limitpoint.own import Recognised
 from limitpoint.own.model import EPS, ROUNDINGS
 from limitpoint.problem import Problem, as_problem
-from limitpoint.torch.problem import recognised
-from limitpoint.torch.twin import as_module, parameters_of, values_of
+from limitpoint.torch.problem import model_of, recognised
+from limitpoint.torch.twin import as_module, values_of
 
 if TYPE_CHECKING:
     import torch
@@ -26,15 +26,17 @@ __all__ = ["Link", "layers", "load", "read_module", "read_tensor"]
 def load(problem: Problem, module: Any, layers: Sequence[Any]) -> None:
     """Put layers into the module that a problem was made from, in the module's own number type.
 
+    Frozen parameters stay as they are, as do those that have no influence.
+
     Parameters
     ----------
     problem
-        From `limitpoint.torch.problem`.
+        What `limitpoint.torch.problem` returned.
     module
         That module, or another of the same architecture.
     layers
-        Of the problem's network, in its order: `predict(problem).layers`, or
-        `[layer[-1] for layer in flow(problem).layers]`.
+        Of the problem's network, in its order: `predict(problem).layers` where the theorem
+        determines them, or `[layer[-1] for layer in flow(problem).layers]`.
 
     Raises
     ------
@@ -44,37 +46,41 @@ def load(problem: Problem, module: Any, layers: Sequence[Any]) -> None:
     link = Link.of(problem, module)
     shapes = problem.network.layer_shapes(problem.task)
     if layers is None or len(layers) != len(shapes):
-        raise LimitpointError(
-            f"layers must be {len(shapes)} arrays, of shapes {shapes}"
-            + ("; there are none" if layers is None else f"; there are {len(layers)}")
-        )
-    arrays = tuple(
-        as_float_array(layer, f"layers[{place}]", LimitpointError, ndim=(len(shape),))
-        for place, (layer, shape) in enumerate(zip(layers, shapes, strict=True))
-    )
-    for place, (array, shape) in enumerate(zip(arrays, shapes, strict=True)):
-        if array.shape != shape:
-            raise LimitpointError(
-                f"layers[{place}] must have shape {shape}; it has {array.shape}"
-            )
-    link.put(arrays)
+        given = "there are none" if layers is None else f"there are {len(layers)}"
+        raise LimitpointError(f"layers must be {len(shapes)} arrays, of shapes {shapes}; {given}")
+    arrays = []
+    for place, (layer, shape) in enumerate(zip(layers, shapes, strict=True)):
+        name = f"layers[{place}]"
+        arrays.append(as_float_array(layer, name, LimitpointError, ndim=(len(shape),)))
+        if arrays[-1].shape != shape:
+            raise LimitpointError(f"{name} must have shape {shape}; it has {arrays[-1].shape}")
+    link.put(tuple(arrays))
 
 
 def layers(problem: Problem, module: Any) -> tuple[Float, ...]:
-    """The layers that a module has now, for the network of the problem that was made from it."""
+    """The layers of a problem's network that the module has now that the problem was made from."""
     return Link.of(problem, module).layers
 
 
-def read_module(problem: Problem, module: Any) -> tuple[tuple[Float, ...], float]:
-    """Layers, and the rounding of the numbers that they are trained in."""
-    link = Link.of(problem, module)
-    return link.layers, link.eps
+def read_module(problem: Problem, module: Any) -> tuple[Any, float]:
+    """Layers, or coefficients where the problem is of another origin; and the module's rounding."""
+    module = as_module(module)
+    if recognised(problem) is not None:
+        return Link.of(problem, module).layers, _eps_of(module)
+    model = model_of(module, problem.regression)
+    return model.coef(model.start), _eps_of(module)
 
 
 def read_tensor(problem: Problem, tensor: Any) -> tuple[Float, float]:
     """Its values, and their rounding."""
     coarse = float(torch.finfo(tensor.dtype).eps) if tensor.is_floating_point() else EPS
     return values_of(tensor), coarse
+
+
+def _eps_of(module: Any) -> float:
+    """The coarsest rounding among the trained parameters."""
+    trained = (one for one in module.parameters() if one.requires_grad)
+    return max(float(torch.finfo(one.dtype).eps) for one in trained)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,55 +92,50 @@ class Link:
 
     @classmethod
     def of(cls, problem: Problem, module: Any) -> "Link":
-        """Recognise the module again: the same architecture is recognised as the same network."""
+        """By what the problem's module was recognised as, or raise an error."""
         as_problem(problem)
         module = as_module(module)
-        found = recognised(module, problem.regression)
-        link = cls(module, found)
-        wanted, own = (one.network.layer_shapes(one.task) for one in (problem, found.problem))
-        if wanted != own or not _agree(problem, found):
+        found = recognised(problem)
+        if found is None:
             raise LimitpointError(
-                f"module is another than the problem was made from: it is a {found.family}, "
-                f"{found.problem.network}, the problem has {problem.network}"
+                "problem must be what limitpoint.torch.problem returned, in this session: a copy "
+                "with other fields, or one from a file, does not know which weight is which layer"
             )
-        return link
+        wanted = zip(found.model.names, found.model.start, found.model.frozen, strict=True)
+        known = [(name, block.shape, not still) for name, block, still in wanted]
+        given = [
+            (name, tuple(one.shape), one.requires_grad) for name, one in module.named_parameters()
+        ]
+        if known != given:
+            off = next((one for one in given if one not in known), None)
+            reason = f"{off[0]} of shape {off[1]}" if off else "fewer parameters"
+            raise LimitpointError(
+                "module must be the one that the problem was made from, or one of the same "
+                f"architecture, with the same parameters frozen; it has {reason}"
+            )
+        return cls(module, found)
 
     @property
     def layers(self) -> tuple[Float, ...]:
         """Those that the module has now."""
-        blocks = [values_of(one) for one in dict(self.module.named_parameters()).values()]
-        return self.found.to_layers(blocks)
-
-    @property
-    def eps(self) -> float:
-        """The coarsest rounding among the trained parameters."""
-        trained = (one for one in self.module.parameters() if one.requires_grad)
-        return max(float(torch.finfo(one.dtype).eps) for one in trained)
+        return self.found.to_layers([values_of(one) for one in self.module.parameters()])
 
     def put(self, layers: tuple[Float, ...]) -> None:
         """Put layers into the module, or raise an error where it has no weights for them."""
         blocks = self.found.to_blocks(layers)
-        again = self.found.to_layers(blocks)
-        pairs = [*zip(layers, again, strict=True)]
+        pairs = zip(layers, self.found.to_layers(blocks), strict=True)
         if not all(_close(one, other) for one, other in pairs):
             raise LimitpointError(
                 "layers are none that the module can have: it has one weight where they differ"
             )
         with torch.no_grad():
-            named = parameters_of(self.module)
-            for one, block in zip(named.values(), blocks, strict=True):
+            for one, block in zip(self.module.parameters(), blocks, strict=True):
                 if one.requires_grad:
                     one.copy_(torch.from_numpy(np.array(block)))
 
 
-def _agree(problem: Problem, found: Recognised) -> bool:
-    """Whether both networks have the same coefficients, at random weights."""
-    weights = np.random.default_rng(0).standard_normal(found.model.size)
-    layers = found.map.layers(weights)
-    one, other = (network.coef(layers) for network in (problem.network, found.problem.network))
-    return _close(one, other)
-
-
 def _close(one: Float, other: Float) -> bool:
     """The same but for the rounding of sums over an array."""
-    return bool(np.abs(one - other).max(initial=0.0) <= ROUNDINGS * EPS * np.abs(one).max())
+    return bool(
+        np.abs(one - other).max(initial=0.0) <= ROUNDINGS * EPS * np.abs(one).max(initial=0)
+    )

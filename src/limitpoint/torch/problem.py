@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 else:
     torch = lazy_module("torch", "limitpoint.torch")
 
-__all__ = ["problem", "recognised"]
+__all__ = ["model_of", "problem", "recognised"]
+
+# The attribute of a problem that holds what its module was recognised as.
+REMEMBERED = "_recognised_module"
 
 
 def problem(module: Any, X: ArrayLike, y: ArrayLike, *, loss_factor: float = 1.0) -> Problem:
@@ -53,14 +56,23 @@ def problem(module: Any, X: ArrayLike, y: ArrayLike, *, loss_factor: float = 1.0
     task = Regression(_array(X), _array(y), loss_factor)
     if task.n_outputs == 1:
         task = Regression(task.X, task.y[:, 0], loss_factor, feature_names=task.feature_names)
-    return recognised(module, task).problem
+    found = recognise(model_of(module, task), task)
+    # Not a part of the value: two modules may be the same problem, with other weights for layers.
+    vars(found.problem)[REMEMBERED] = found
+    return found.problem
 
 
-def recognised(module: Any, task: Task) -> Recognised:
-    """What a module is, at its present weights."""
+def recognised(problem: Problem) -> Recognised | None:
+    """What the module was recognised as that a problem was made from, if it was made here."""
+    found: Recognised | None = vars(problem).get(REMEMBERED)
+    return found
+
+
+def model_of(module: Any, task: Task) -> Model:
+    """A module as a model of the user's own."""
     twin = Twin.of(module)
     examine(twin, task.n_features)
-    model = Model.from_outputs(
+    return Model.from_outputs(
         twin.outputs,
         twin.names,
         twin.start,
@@ -68,7 +80,6 @@ def recognised(module: Any, task: Task) -> Recognised:
         target_shape=task.y.shape[1:],
         frozen=twin.frozen,
     )
-    return recognise(model, task)
 
 
 def _array(value: Any) -> Any:

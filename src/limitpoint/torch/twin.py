@@ -151,5 +151,3 @@ def _refused() -> tuple[Refusal, ...]:
             "is sparse: make it dense, to_dense()",
         ),
     )
-
-

@@ -20,7 +20,8 @@ __all__ = ["undisturbed"]
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Run modules in float64 on the CPU, and leave everything that is global as it was."""
-    of_python, of_numpy, dtype = random.getstate(), np.random.get_state(), torch.get_default_dtype()
+    of_python, dtype = random.getstate(), torch.get_default_dtype()
+    of_numpy = np.random.get_state()  # noqa: NPY002 - a module may draw from it
     torch.set_default_dtype(torch.float64)
     try:
         with (
@@ -32,5 +33,5 @@ def undisturbed() -> Iterator[None]:
             yield
     finally:
         torch.set_default_dtype(dtype)
-        np.random.set_state(of_numpy)
+        np.random.set_state(of_numpy)  # noqa: NPY002
         random.setstate(of_python)

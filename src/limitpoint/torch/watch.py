@@ -61,7 +61,7 @@ class Watch:
 
     def __init__(self, problem: Problem, module: Any, *, every: int | None = None) -> None:
         if every is not None:
-            every = as_whole_number(every, "every must be a whole number, 1 or more", LimitpointError)
+            every = as_whole_number(every, 1, "every", LimitpointError)
         self.problem = problem
         self._link = Link.of(problem, module)
         try:

@@ -1,1 +1,0 @@
-"""What needs PyTorch: modules as problems."""
