@@ -40,6 +40,7 @@ from .networks import (
     Tensor,
     TwoLayer,
 )
+from .own import from_function
 from .problem import Problem
 from .status import Status
 from .tasks import Classification, MatrixSensing, Regression
@@ -84,6 +85,7 @@ __all__ = [
     "explain",
     "extend",
     "flow",
+    "from_function",
     "io",
     "papers",
     "plot",
