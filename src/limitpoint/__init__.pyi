@@ -41,6 +41,7 @@ from .networks import (
     Tensor,
     TwoLayer,
 )
+from .own import from_function
 from .problem import Problem
 from .status import Status
 from .tasks import Classification, MatrixSensing, Regression
@@ -85,6 +86,7 @@ __all__ = [
     "explain",
     "extend",
     "flow",
+    "from_function",
     "io",
     "papers",
     "plot",

@@ -28,8 +28,8 @@ __all__ = ["Factor", "chain_forms", "form_of_factors", "networks_of"]
 # condition of a random matrix of that shape to be a few units.
 DRAWS = 3
 
-# From all trained entries to a matrix.
-Product = Callable[[Float], Float]
+# From all trained entries, and how many rows are needed, to so many rows of a matrix at least.
+Product = Callable[[Float, int], Float]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def chain_forms(probed: Probed) -> Iterator[Form]:
     if not probed.is_multilinear:
         return
     model = probed.model
-    shape, start = np.shape(model.coef(model.start)), model.flat(model.start)
+    shape = np.shape(model.coef(model.start))
     side = math.isqrt(shape[0])
     if len(shape) == 1 and side * side == shape[0] and side > 1:
         for factors, weight in _products(probed, (side, side)):
@@ -55,7 +55,7 @@ def chain_forms(probed: Probed) -> Iterator[Form]:
     several = len(shape) == 2
     outputs = shape[1] if several else 1
     for factors, weight in _products(probed, (shape[0], outputs)):
-        for network, name in networks_of(factors, several, start):
+        for network, name in networks_of(factors, several, probed.start):
             yield form_of_factors(network, name, factors, weight, several)
 
 
@@ -97,37 +97,37 @@ def _products(probed: Probed, shape: tuple[int, int]) -> Iterator[tuple[list[Fac
     """All ways to read the coefficients as `weight · W₁ ⋯ W_L` of this shape."""
     model = probed.model
 
-    def whole(flat: Float) -> Float:
+    def whole(flat: Float, _: int) -> Float:
         return model.at(flat).reshape(shape)
 
-    yield from _taken_off(whole, probed, list(range(len(model.trained))))
+    yield from _taken_off(whole, probed, list(range(len(model.trained))), shape[0])
 
 
 def _taken_off(
-    product: Product, probed: Probed, left: list[int]
+    product: Product, probed: Probed, left: list[int], rows: int
 ) -> Iterator[tuple[list[Factor], float]]:
     """Take the first factor off, and go on with the rest."""
     if not left:
         # What remains is a constant: a multiple of the identity, once the last is turned by it.
-        constant = product(probed.point)
+        constant = product(probed.point, rows)
         if constant.shape[0] == constant.shape[1]:
             yield [], float(constant[0, 0])
         return
     for place in left:
         others = [each for each in left if each != place]
         for factor in (_permuted, _rotated):
-            first = factor(product, probed, place)
+            first = factor(product, probed, place, rows)
             if first is None:
                 continue
             if not others:
                 first = _turned(first, product, probed, place)
             rest = _rest(product, probed, place, first)
-            for factors, weight in _taken_off(rest, probed, others):
+            for factors, weight in _taken_off(rest, probed, others, first.shape[1]):
                 yield [first, *factors], weight
             break
 
 
-def _slopes(product: Product, probed: Probed, place: int, flat: Float) -> Float:
+def _slopes(product: Product, probed: Probed, place: int, flat: Float, rows: int) -> Float:
     """`∂B/∂θ_e` for the entries of one block, n × k × entries."""
     where = probed.model.places()[place].ravel()
     here = flat.copy()
@@ -135,19 +135,21 @@ def _slopes(product: Product, probed: Probed, place: int, flat: Float) -> Float:
     for entry in where:
         here[where] = 0.0
         here[entry] = 1.0
-        found.append(product(here))
+        found.append(product(here, rows))
     return np.stack(found, axis=-1)
 
 
-def _permuted(product: Product, probed: Probed, place: int) -> Factor | None:
+def _permuted(product: Product, probed: Probed, place: int, rows: int) -> Factor | None:
     """The block as W₁, each of its entries an entry of W₁ up to sign."""
     where = probed.model.places()[place].ravel()
-    slopes = _slopes(product, probed, place, probed.point)
-    rows, columns = slopes.shape[0], len(where) // slopes.shape[0]
+    columns = len(where) // rows
+    if len(where) != rows * columns:
+        return None
+    slopes = _slopes(product, probed, place, probed.point, rows)
     sizes = np.linalg.norm(slopes, axis=1)
     largest = sizes.max(initial=0.0)
     hit = sizes > ROUNDING * largest
-    if largest == 0.0 or len(where) != rows * columns or (hit.sum(axis=0) != 1).any():
+    if largest == 0.0 or (hit.sum(axis=0) != 1).any():
         return None
     if (hit.sum(axis=1) != columns).any():
         return None
@@ -171,7 +173,7 @@ def _permuted(product: Product, probed: Probed, place: int) -> Factor | None:
     return Factor((rows, columns), gathered(entries, probed.model.size, weights))
 
 
-def _rotated(product: Product, probed: Probed, place: int) -> Factor | None:
+def _rotated(product: Product, probed: Probed, place: int, rows: int) -> Factor | None:
     """The block as W₁, its entries turned: `⟨∂B_i, ∂B_j'⟩ = δ_ij ⟨Z, Z'⟩` at any two parameters.
 
     The Gram matrix of the Z of many draws gives Z, up to a rotation that the next factor undoes,
@@ -179,15 +181,16 @@ def _rotated(product: Product, probed: Probed, place: int) -> Factor | None:
     """
     model = probed.model
     where = model.places()[place].ravel()
-    rows, outputs = product(probed.point).shape
-    columns = len(where) // rows
+    columns, outputs = len(where) // rows, product(probed.point, 1).shape[1]
     draws = -(-DRAWS * columns // outputs)
     if len(where) != rows * columns or draws * len(where) > MOST_EVALUATIONS:
         return None
     rng = np.random.default_rng(24)
     # n × (draws · k) × entries
     points = rng.standard_normal((draws, model.size))
-    slopes = np.concatenate([_slopes(product, probed, place, each) for each in points], axis=1)
+    slopes = np.concatenate(
+        [_slopes(product, probed, place, each, rows) for each in points], axis=1
+    )
     gram = np.einsum("ite,jse->ijts", slopes, slopes) if rows * draws * outputs < 2000 else None
     if gram is None:
         return None
@@ -223,20 +226,20 @@ def _rest(product: Product, probed: Probed, place: int, first: Factor) -> Produc
         selection[np.arange(count), begin + np.arange(count)] = 1.0
         selections.append((first.matrix.T @ selection.ravel())[where])
 
-    def rest(flat: Float) -> Float:
+    def rest(flat: Float, count: int) -> Float:
         found = []
         here = flat.copy()
-        for selection in selections:
+        for begin, selection in zip(range(0, count, rows), selections, strict=False):
             here[where] = selection
-            found.append(product(here))
-        return np.concatenate(found)[:columns]
+            found.append(product(here, min(rows, count - begin)))
+        return np.concatenate(found)[:count]
 
     return rest
 
 
 def _turned(last: Factor, product: Product, probed: Probed, place: int) -> Factor:
     """The last factor turned by the orthogonal constant that is after it, a multiple of it."""
-    constant = _rest(product, probed, place, last)(probed.point)
+    constant = _rest(product, probed, place, last)(probed.point, last.shape[1])
     if constant.shape[0] != constant.shape[1]:
         return last
     size = float(np.linalg.norm(constant)) / math.sqrt(len(constant))

@@ -30,7 +30,9 @@ STEPS = 3
 
 def orthogonal_forms(probed: Probed) -> Iterator[Form]:
     """Diagonal networks, powers and orthogonal tensors behind rotations of blocks, or of all."""
-    for polar in (Polar.of(probed), Polar.of_all(probed)):
+    # Of all blocks together those of degree two are found as quadratic forms.
+    whole = [Polar.of_all(probed)] if probed.degree != 2 else []
+    for polar in (Polar.of(probed), *whole):
         if probed.outputs == 1 and polar is not None and len(polar.sizes) >= 2:
             yield from _orthogonal_forms(probed, polar)
 

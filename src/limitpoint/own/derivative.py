@@ -29,6 +29,8 @@ class Probed:
     ----------
     model
         The model.
+    start
+        The trained entries as they are.
     point
         Random trained entries, θ.
     coef
@@ -38,6 +40,7 @@ class Probed:
     def __init__(self, model: Model) -> None:
         self.model = model
         self.rng = np.random.default_rng(20)
+        self.start = model.flat(model.start)
         self.point = self.rng.standard_normal(model.size)
         self.coef = model.at(self.point)
 

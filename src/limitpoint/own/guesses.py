@@ -62,5 +62,5 @@ def _matrices(probed: Probed, shape: tuple[int, ...]) -> Iterator[Form]:
             weight = float(product @ probed.coef / (product @ product))
             rounded = float(np.rint(weight))
             weight = rounded if rounded and math.isclose(weight, rounded, rel_tol=1e-14) else weight
-            for network, name in networks_of(factors, several, model.flat(model.start)):
+            for network, name in networks_of(factors, several, probed.start):
                 yield form_of_factors(network, name, factors, weight, several)

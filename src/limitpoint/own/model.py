@@ -85,15 +85,15 @@ class Model:
         """
         blocks = tuple(np.array(block, dtype=np.float64) for block in start)
         still = (False,) * len(blocks) if frozen is None else tuple(map(bool, frozen))
-        shape = (n_features, *target_shape)
+        shape, identity = (n_features, *target_shape), np.eye(n_features)
 
         def coef(values: Sequence[Float]) -> Float:
-            found = _shaped(np.asarray(outputs(values, np.eye(n_features))), shape)
+            found = _shaped(np.asarray(outputs(values, identity)), shape)
             return np.asarray(found, dtype=np.float64)
 
         def traced_coef(values: Sequence[Any]) -> Any:
             assert traced is not None, "only then is this function used"
-            return traced(values, np.eye(n_features)).reshape(shape)
+            return traced(values, identity).reshape(shape)
 
         model = cls(tuple(names), blocks, still, coef, traced_coef if traced else None)
         _check_linear(model, outputs, n_features, target_shape)

@@ -41,8 +41,21 @@ def _monomials(probed: Probed, degree: int) -> list[Monomial]:
         parts = _parts(values, degree)
         if parts is None:
             return []
-        found += [Monomial(entries[part], powers, along) for part, powers in parts]
+        for part, powers in parts:
+            value = values[part].sum() / degree
+            weight = value / np.prod(probed.point[entries[part]] ** powers)
+            found.append(Monomial(entries[part], powers, weight * along))
+    if not _holds(found, probed):
+        return []
     return [_weighed(each, probed) for each in found]
+
+
+def _holds(found: list[Monomial], probed: Probed) -> bool:
+    """Whether the coefficients are the sum of the monomials at other parameters too."""
+    point = np.random.default_rng(27).standard_normal(len(probed.point))
+    total = sum(np.prod(point[each.entries] ** each.powers) * each.weights for each in found)
+    wanted = probed.model.at(point)
+    return bool(np.abs(total - wanted).max() <= EQUAL * np.abs(wanted).max())
 
 
 def _clusters(values: Float) -> list[Places]:

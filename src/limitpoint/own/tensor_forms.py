@@ -8,9 +8,10 @@ import numpy as np
 from limitpoint.foundation.arrays import Float
 from limitpoint.networks import Convolutional, Tensor
 from limitpoint.networks.kinds.multilinear import LARGEST_TENSOR
-from limitpoint.own.derivative import EQUAL, Probed
+from limitpoint.own.derivative import EQUAL, ROUNDING, Probed
 from limitpoint.own.form import Form
 from limitpoint.own.layer_map import LayerMap, gathered
+from limitpoint.own.model import Places
 from limitpoint.own.polar import MOST_EVALUATIONS, Polar
 
 __all__ = ["convolutional_forms", "tensor_forms"]
@@ -59,7 +60,7 @@ def _single(coef: Float) -> tuple[int, float] | None:
 def _convolutional(
     probed: Probed,
     polar: Polar,
-    offsets: list[Float],
+    offsets: list[Places],
     signs: list[Float],
     start: int,
     weight: float,
@@ -74,8 +75,9 @@ def _convolutional(
         size, offset = polar.sizes[place], offsets[place]
         if place == last:
             offset = (offset + turn) % count
-        elif size < count:
-            least = _window(offset, size, count)
+        else:
+            filter_ = signs[place] * probed.start[polar.places[polar.sources[place]]]
+            least = _window(offset, count) if size < count else _centre(offset, filter_)
             if least is None:
                 return []
             offset, turn = (offset - least) % count, turn + least
@@ -94,13 +96,25 @@ def _convolutional(
     return [Form(network, LayerMap.stacked(parts, shapes), name)]
 
 
-def _window(offsets: Float, size: int, count: int) -> int | None:
-    """The place from which these are `size` places in a row, modulo n."""
+def _window(offsets: Places, count: int) -> int | None:
+    """The place from which these are places in a row, modulo n."""
     taken = {int(each) for each in offsets}
     for least in sorted(taken):
-        if taken == {(least + step) % count for step in range(size)}:
+        if taken == {(least + step) % count for step in range(len(offsets))}:
             return least
     return None
+
+
+def _centre(offsets: Places, filter_: Float) -> int:
+    """The place about which a full-length filter is even, if there is one: theorems ask for it."""
+    placed = np.zeros(len(filter_))
+    placed[offsets] = filter_
+    mirrored = -np.arange(len(filter_))
+    for centre in range(len(filter_)):
+        turned = np.roll(placed, -centre)
+        if np.abs(turned - turned[mirrored]).max() <= ROUNDING * np.abs(turned).max():
+            return centre
+    return 0
 
 
 def tensor_forms(probed: Probed) -> Iterator[Form]:
