@@ -134,7 +134,7 @@ def test_public_names_exist():
 
 
 # Rooms whose names are listed one by one.
-ROOMS = ("results", "atlas", "analysis", "spectral", "sde", "extend", "plot")
+ROOMS = ("results", "atlas", "analysis", "spectral", "sde", "extend", "plot", "torch")
 
 
 def test_every_public_name_has_one_line_in_the_api_page():
@@ -145,7 +145,15 @@ def test_every_public_name_has_one_line_in_the_api_page():
     wanted += [f"{room}.{name}" for room in ROOMS for name in getattr(lp, room).__all__]
     wanted += [
         f"io.{name}"
-        for name in ("Table", "load", "load_problem", "read_table", "save", "save_problem")
+        for name in (
+            "Table",
+            "load",
+            "load_problem",
+            "read_run",
+            "read_table",
+            "save",
+            "save_problem",
+        )
     ]
     wanted += [f"lp.{room}" for room in rooms - {*ROOMS, "io"}]
     assert sorted(listed) == sorted(wanted)

@@ -4,7 +4,9 @@ import copy
 from dataclasses import dataclass
 
 import numpy as np
-import torch
+import pytest
+
+torch = pytest.importorskip("torch")
 from tests.torch.families import coef_of
 
 import limitpoint as lp

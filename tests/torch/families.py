@@ -9,7 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import torch
+import pytest
+
+torch = pytest.importorskip("torch")
 from torch import nn
 from torch.nn.utils import parametrize
 
