@@ -121,8 +121,8 @@ def _leaves(params: Any) -> tuple[list[str], list[Float], Any]:
                 f"{name} must hold real numbers to be trained; its type is {leaf.dtype}. Leave "
                 "constants out of the parameters"
             )
-        wide = np.asarray(leaf).astype(np.float64)
-        start.append(as_float_array(wide, name, NetworkError, ndim=range(wide.ndim + 1)))
+        wide = leaf if kind == "f" else np.asarray(leaf).astype(np.float64)
+        start.append(as_float_array(wide, name, NetworkError, ndim=range(len(leaf.shape) + 1)))
     return names, start, tree
 
 
