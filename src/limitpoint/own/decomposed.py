@@ -13,7 +13,7 @@ from scipy import sparse
 
 from limitpoint.foundation.arrays import Float
 from limitpoint.networks import joint_eigenbasis
-from limitpoint.own.derivative import ROUNDING, Probed
+from limitpoint.own.derivative import EQUAL, ROUNDING, Probed
 from limitpoint.own.form import Form
 from limitpoint.own.polar import MOST_EVALUATIONS, Polar
 from limitpoint.own.separable_forms import Monomial, forms_of
@@ -126,6 +126,8 @@ def quadratic_forms(probed: Probed) -> list[Form]:
     model, size = probed.model, probed.model.size
     if probed.degree != 2 or probed.outputs > 1 or size * (size + 1) // 2 > MOST_EVALUATIONS:
         return []
+    if not _commute(probed):
+        return []
     units = np.eye(size)
     singles = [model.at(unit) for unit in units]
     forms = np.zeros((len(probed.coef), size, size))
@@ -139,6 +141,15 @@ def quadratic_forms(probed: Probed) -> list[Form]:
     kept = np.abs(weights).max(axis=1) > RANK * np.abs(weights).max()
     found = [Monomial(np.array([j]), np.array([2]), each) for j, each in enumerate(weights[kept])]
     return forms_of(found, 2, _sparse(basis[:, kept].T)) if found else []
+
+
+def _commute(probed: Probed) -> bool:
+    """Whether two random combinations of the H_i commute, on a random vector: `∂β/∂θ = 2Hθ`."""
+    one, two = np.random.default_rng(28).standard_normal((2, len(probed.coef)))
+    first = probed.jacobian_at(one @ probed.jacobian)
+    second = probed.jacobian_at(two @ probed.jacobian)
+    left, right = two @ first, one @ second
+    return bool(np.abs(left - right).max() <= EQUAL * np.abs(left).max())
 
 
 def _sparse(matrix: Float) -> Any:

@@ -84,16 +84,20 @@ class Probed:
     @cached_property
     def jacobian(self) -> Float:
         """`∂β/∂θ` at the point, N × p."""
+        return self.jacobian_at(self.point)
+
+    def jacobian_at(self, point: Float) -> Float:
+        """`∂β/∂θ`, N × p, without errors but rounding."""
         assert self.degree is not None, "a polynomial's derivatives are exact, no other's"
         columns = []
         for place in self.model.trained:
+            blocks = list(self.model.blocks(point))
             one = self._affine if self.is_affine_in(place) else self._central
-            columns.append(one(place))
+            columns.append(one(place, blocks))
         return np.concatenate(columns, axis=1)
 
-    def _affine(self, place: int) -> Float:
+    def _affine(self, place: int, blocks: list[Float]) -> Float:
         """`β(unit block) − β(zero block)`, exact where terms are."""
-        blocks = list(self.model.blocks(self.point))
         shape = blocks[place].shape
         blocks[place] = np.zeros(shape)
         none = np.ravel(self.model.coef(blocks))
@@ -105,15 +109,13 @@ class Probed:
             columns[:, entry] = np.ravel(self.model.coef(blocks)) - none
         return columns
 
-    def _central(self, place: int) -> Float:
+    def _central(self, place: int, blocks: list[Float]) -> Float:
         """Central differences at as many steps as make them exact for the degree."""
         assert self.degree is not None, "asked for before"
         steps = np.arange(1.0, (self.degree + 1) // 2 + 1)
         powers = 2 * np.arange(len(steps)) + 1
-        weights = np.linalg.solve(
-            2 * steps ** powers[:, None], np.eye(len(steps))[0]
-        )  # Σ w_s (f(s) − f(−s)) is the derivative: of odd powers only the first counts
-        blocks = list(self.model.blocks(self.point))
+        # Σ w_s (f(s) − f(−s)) is the derivative: of odd powers only the first counts.
+        weights = np.linalg.solve(2 * steps ** powers[:, None], np.eye(len(steps))[0])
         here = blocks[place]
         columns = np.zeros((len(self.coef), here.size))
         for entry in range(here.size):

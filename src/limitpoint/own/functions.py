@@ -1,6 +1,7 @@
 """Models given as a function in JAX and a tree of parameters, as in Flax and Equinox."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,20 @@ else:
     )
 
 __all__ = ["from_function"]
+
+
+@dataclass(frozen=True)
+class Applied:
+    """The user's function, of the leaves of its tree of parameters."""
+
+    apply: Callable[[Any, Any], Any]
+    names: tuple[str, ...]
+    # Trees are not compared; the names of their leaves are.
+    tree: Any = field(compare=False)
+
+    def __call__(self, leaves: Sequence[Any], X: Any) -> Any:
+        """Its outputs."""
+        return self.apply(tree_util.tree_unflatten(self.tree, list(leaves)), X)
 
 
 def from_function(
@@ -80,9 +95,7 @@ def from_function(
         raise NetworkError(f"apply must be a function of parameters and data; it is {shown(apply)}")
     names_of, start, tree = _leaves(params)
 
-    def traced(blocks: Sequence[Any], X: Any) -> Any:
-        return apply(tree_util.tree_unflatten(tree, list(blocks)), X)
-
+    traced = Applied(apply, tuple(names_of), tree)
     model = Model.from_outputs(
         _compiled(traced),
         names_of,
@@ -121,8 +134,8 @@ def _leaves(params: Any) -> tuple[list[str], list[Float], Any]:
                 f"{name} must hold real numbers to be trained; its type is {leaf.dtype}. Leave "
                 "constants out of the parameters"
             )
-        wide = np.asarray(leaf).astype(np.float64)
-        start.append(as_float_array(wide, name, NetworkError, ndim=range(wide.ndim + 1)))
+        wide = leaf if kind == "f" else np.asarray(leaf).astype(np.float64)
+        start.append(as_float_array(wide, name, NetworkError, ndim=range(len(leaf.shape) + 1)))
     return names, start, tree
 
 

@@ -26,6 +26,19 @@ PROBES = 3
 
 
 @dataclass(frozen=True)
+class TracedCoef:
+    """The coefficients by a function in JAX. A class, so that it is pickled if the function is."""
+
+    outputs: Callable[[Sequence[Any], Any], Any]
+    n_features: int
+    shape: tuple[int, ...]
+
+    def __call__(self, blocks: Sequence[Any]) -> Any:
+        """From the outputs of all unit vectors."""
+        return self.outputs(blocks, np.eye(self.n_features)).reshape(self.shape)
+
+
+@dataclass(frozen=True)
 class Model:
     """Blocks of parameters, and the coefficients β of `f(x) = ⟨β, x⟩` as a function of them.
 
@@ -91,11 +104,8 @@ class Model:
             found = _shaped(np.asarray(outputs(values, identity)), shape)
             return np.asarray(found, dtype=np.float64)
 
-        def traced_coef(values: Sequence[Any]) -> Any:
-            assert traced is not None, "only then is this function used"
-            return traced(values, identity).reshape(shape)
-
-        model = cls(tuple(names), blocks, still, coef, traced_coef if traced else None)
+        by_jax = TracedCoef(traced, n_features, shape) if traced else None
+        model = cls(tuple(names), blocks, still, coef, by_jax)
         _check_linear(model, outputs, n_features, target_shape)
         return model
 

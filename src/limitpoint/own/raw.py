@@ -19,6 +19,22 @@ from limitpoint.tasks import Task
 __all__ = ["OwnNetwork", "raw_form"]
 
 
+@dataclass(frozen=True)
+class OfTrained:
+    """The coefficients from the trained blocks, the others being constants."""
+
+    function: Callable[[Sequence[Any]], Any]
+    start: tuple[Float, ...]
+    trained: tuple[int, ...]
+
+    def __call__(self, layers: Sequence[Any]) -> Any:
+        """The layers are the trained blocks."""
+        blocks: list[Any] = list(self.start)
+        for place, layer in zip(self.trained, layers, strict=True):
+            blocks[place] = layer
+        return self.function(blocks)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class OwnNetwork(WithoutMirrorMap):
     """A network given by a function from blocks of parameters to coefficients.
@@ -83,14 +99,7 @@ def raw_form(model: Model, degree: int | None, missing: str) -> Form:
             f"the model is none of the networks that limitpoint knows: {missing}. To follow and "
             "train it as it is, pass it as a JAX function to limitpoint.from_function"
         )
-    traced = model.traced
-
-    def function(layers: Sequence[Any]) -> Any:
-        blocks: list[Any] = list(model.start)
-        for place, layer in zip(model.trained, layers, strict=True):
-            blocks[place] = layer
-        return traced(blocks)
-
+    function = OfTrained(model.traced, model.start, model.trained)
     shapes = tuple(model.start[place].shape for place in model.trained)
     network: Network = OwnNetwork(function, shapes, degree, missing)
     mapped = LayerMap(sparse.csr_array(sparse.eye_array(model.size)), shapes)
