@@ -300,3 +300,38 @@ def test_the_figure():
     np.testing.assert_array_equal(steps, watch.run.steps[1:])
     np.testing.assert_array_equal(distances, watch.distances[1:])
     watched(diagonal(), 0).plot().draw_without_rendering()
+
+
+class Bent(nn.Module):
+    """Linear in its input, and no polynomial of its weights."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Parameter(torch.tensor([0.5, 0.3])), nn.Parameter(torch.ones(1))
+
+    def forward(self, x):
+        return x @ (torch.sin(self.a) * self.b)
+
+
+def test_a_module_that_is_no_known_network_is_followed_and_trained():
+    module = Bent().double()
+    data, target = [[1.0, 0.5]], [0.8]
+    problem = lp.torch.problem(module, data, target)
+    assert "no homogeneous polynomial" in str(problem.network)
+    with pytest.raises(LimitpointError, match="no theorem"):
+        lp.predict(problem)
+    run = lp.train(problem, lp.GD(0.1), 60)
+    optimiser = torch.optim.SGD(module.parameters(), lr=0.1)
+    for _ in range(60):
+        optimiser.zero_grad()
+        (0.5 * (module(torch.tensor(data, dtype=torch.float64)) - target[0]) ** 2).sum().backward()
+        optimiser.step()
+    for one, two in zip(run.layers, lp.torch.layers(problem, module), strict=True):
+        np.testing.assert_allclose(one[-1], two, atol=1e-14)
+    flow = lp.flow(problem)
+    assert flow.status.ok
+    assert np.linalg.norm(flow.coef - run.coef) < 0.05
+    lp.torch.load(problem, module, [layer[-1] for layer in flow.layers])
+    with torch.no_grad():
+        output = module(torch.tensor(data, dtype=torch.float64))
+    assert float(output) == pytest.approx(0.8, abs=1e-6)

@@ -8,6 +8,7 @@ from limitpoint.foundation.extras import lazy_module
 from limitpoint.own import Model, Recognised, recognise
 from limitpoint.problem import Problem
 from limitpoint.tasks import Regression, Task
+from limitpoint.torch.derivatives import Differentiated
 from limitpoint.torch.examination import examine
 from limitpoint.torch.twin import Twin, as_module, values_of
 
@@ -79,6 +80,7 @@ def model_of(module: Any, task: Task) -> Model:
         n_features=task.n_features,
         target_shape=task.y.shape[1:],
         frozen=twin.frozen,
+        traced=Differentiated(twin, task.n_features),
     )
 
 

@@ -68,7 +68,7 @@ class Twin:
             tuple(not one.requires_grad for one in given.values()),
         )
 
-    def run(self, blocks: Sequence[Float], X: Any, module: Any = None) -> Any:
+    def run(self, blocks: Sequence[Any], X: Any, module: Any = None) -> Any:
         """What the module returns for samples, at these parameters; buffers are left as they are.
 
         Another module with the same parameters takes the place of the own one.
@@ -76,7 +76,8 @@ class Twin:
         module = self.module if module is None else module
         state = {name: buffer.clone() for name, buffer in module.named_buffers()}
         for name, block in zip(self.names, blocks, strict=True):
-            state[name] = torch.tensor(np.asarray(block), dtype=torch.float64)
+            tensor = isinstance(block, torch.Tensor)  # of a graph that derivatives are taken of
+            state[name] = block if tensor else torch.tensor(np.asarray(block), dtype=torch.float64)
         data = torch.tensor(np.asarray(X), dtype=torch.float64)
         return torch.func.functional_call(module, state, (data,))
 
