@@ -218,7 +218,7 @@ class Matrices(nn.Module):
 @family("commuting matrix product")
 def _matrix_product(rng, side=3):
     """Sensors that are diagonal, and starts that are."""
-    values = rng.standard_normal((2, side))
+    values = data(rng, side, 2)
     X = np.stack([np.diag(row).ravel() for row in values])
     module = Matrices([np.diag(layer) for layer in factors(rng, 3, side)])
     return module, lp.MatrixProduct(3), X
@@ -246,7 +246,7 @@ def _decomposable(rng, n=4):
     X = data(rng, n)
     bases = [orthogonal(rng, n) for _ in range(3)]
     layers = [basis @ layer for basis, layer in zip(bases, factors(rng, 3, n), strict=True)]
-    module = Decomposable(rng.standard_normal((n, n)) / 2, bases, layers)
+    module = Decomposable(orthogonal(rng, n) * rng.uniform(0.8, 1.2, n), bases, layers)
     return module, lp.OrthogonalTensor, X
 
 

@@ -34,6 +34,7 @@ class Own(nn.Module):
         super().__init__()
         self.inner, self.other = nn.Linear(5, 5, bias=False), nn.Linear(5, 5, bias=False)
         self.shift = nn.Parameter(torch.ones(5))
+        self.register_buffer("calls", torch.zeros(()))
         self.own = forward
 
     def forward(self, x):
@@ -105,6 +106,10 @@ REFUSED = {
     ),
     "NumPy's noise": (
         lambda: own(lambda m, x: x * np.random.random()),  # noqa: NPY002
+        r"1 \(Own\) returns something else for the same input",
+    ),
+    "state": (
+        lambda: own(lambda m, x: x * m.calls.add_(1)),
         r"1 \(Own\) returns something else for the same input",
     ),
     "mode": (

@@ -33,17 +33,18 @@ class Call:
 
 def calls_of(twin: Twin, blocks: Sequence[Float], X: Float, module: Any = None) -> list[Call]:
     """All calls in the order in which they ended: parts before what they are parts of."""
-    module = twin.module if module is None else module
     entered: list[tuple[str, Values]] = []
     made: list[Call] = []
-    with _watched(module, entered, made):
+    with _watched(twin.module if module is None else module, entered, made):
         try:
             twin.run(blocks, X, module)
         except Exception as error:
             name = entered[-1][0] if entered else ""
             reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-            advice = advice_on(module.get_submodule(name), fails=True)
-            text = f"{named(module, name)} fails on samples of {X.shape[1]} numbers: {reason}. "
+            advice = advice_on(twin.module.get_submodule(name), fails=True)
+            text = (
+                f"{named(twin.module, name)} fails on samples of {X.shape[1]} numbers: {reason}. "
+            )
             raise NetworkError(f"{text}{advice}".rstrip()) from error
     return made
 

@@ -71,10 +71,12 @@ class Twin:
     def run(self, blocks: Sequence[Any], X: Any, module: Any = None) -> Any:
         """What the module returns for samples, at these parameters; buffers are left as they are.
 
-        Another module with the same parameters takes the place of the own one.
+        Another copy takes the place of the own one: its buffers go on from call to call.
         """
-        module = self.module if module is None else module
-        state = {name: buffer.clone() for name, buffer in module.named_buffers()}
+        state = {}
+        if module is None:
+            module = self.module
+            state = {name: buffer.clone() for name, buffer in module.named_buffers()}
         for name, block in zip(self.names, blocks, strict=True):
             tensor = isinstance(block, torch.Tensor)  # of a graph that derivatives are taken of
             state[name] = block if tensor else torch.tensor(np.asarray(block), dtype=torch.float64)
