@@ -87,7 +87,7 @@ def recognise(model: Model, task: Task) -> Recognised:
     model = without_unused(model)
     if model.size == 0:
         raise NetworkError(
-            "the model has nothing to train: its coefficients depend on no parameters but frozen ones"
+            "the model has nothing to train: its coefficients depend on frozen parameters only"
         )
     probed = Probed(model)
     ways, missing = _ways(probed)
