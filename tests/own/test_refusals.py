@@ -182,6 +182,17 @@ def test_blocks_without_influence_are_left_alone():
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_rotations_of_many_features_are_found_to_rounding(seed):
+    """Where singular values of one combination are close, those of all tell them apart."""
+    rng = np.random.default_rng(seed)
+    n = 60
+    Q, R, start = rotation(rng, n), rotation(rng, n), rng.standard_normal((2, n))
+    task = lp.Regression(rng.standard_normal((3, n)), Y[:3])
+    found = recognise(model_of(lambda a, b: (Q @ a) * (R @ b), [*start]), task)
+    assert found.problem.network == lp.Diagonal(2)
+
+
 def near(amount):
     """A rotation, and a matrix that is off it."""
     Q = rotation(np.random.default_rng(1), N)
@@ -235,6 +246,14 @@ def test_equal_layers_that_do_not_stay_equal_do_not_fit():
     shapes = ((N, N), (N, N), (N,))
     network = lp.FullyConnected((N, N))
     assert not fits(Form(network, LayerMap.stacked(parts, shapes), ""), model, task)
+    # Even where lengths are kept, up to a factor: gradients leave the range of the map.
+    last_weight = 2 ** (1 / 3)
+    weights = (last_weight / np.sqrt(2), last_weight / np.sqrt(2), last_weight)
+    parts = [weight * part for weight, part in zip(weights, parts, strict=True)]
+    mapped = LayerMap.stacked(parts, shapes)
+    gram = (mapped.matrix.T @ mapped.matrix).toarray()
+    np.testing.assert_allclose(gram, mapped.factor * np.eye(len(gram)), atol=1e-14)
+    assert not fits(Form(network, mapped, ""), model, task)
 
 
 def test_frozen_blocks_are_constants():
