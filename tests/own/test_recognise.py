@@ -65,6 +65,22 @@ def test_blocks_come_back_from_layers(family, name):
 
 
 @pytest.mark.parametrize(("family", "name"), NAMES)
+def test_a_step_of_the_layers_is_one_of_the_blocks(family, name):
+    """With the same learning rate: so training is the same, not its flow alone."""
+    function, start, _, found = found_in(family, name, 4)
+    rate, problem = 0.1, found.problem
+    task, layers = problem.task, problem.init.layers
+    residual = task.X @ problem.network.coef(layers) - task.y
+    slopes = problem.network.layer_gradients(layers, task.loss_factor * task.X.T @ residual)
+    moved = [layer - rate * slope for layer, slope in zip(layers, slopes, strict=True)]
+    wanted = stepped(function, start, task_of(function(*start), 4), rate)
+    for ours, theirs in zip(moved, found.to_layers(wanted), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12 * np.abs(theirs).max())
+    for ours, theirs in zip(found.to_blocks(moved), wanted, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12 * np.abs(theirs).max())
+
+
+@pytest.mark.parametrize(("family", "name"), NAMES)
 def test_the_flow_of_the_layers_is_that_of_the_blocks(family, name):
     """An own integration of the function as it was given, with differences for derivatives."""
     function, start, _, found = found_in(family, name, 5)

@@ -22,7 +22,7 @@ from limitpoint.own.form import Form
 from limitpoint.own.layer_map import LayerMap, gathered
 from limitpoint.own.polar import MOST_EVALUATIONS
 
-__all__ = ["Factor", "chain_forms", "form_of_factors", "networks_of"]
+__all__ = ["Factor", "chain_forms", "chains", "form_of_factors", "networks_of"]
 
 # Rotations are found from so many times as many draws as a factor has columns: enough for the
 # condition of a random matrix of that shape to be a few units.
@@ -57,6 +57,13 @@ def chain_forms(probed: Probed) -> Iterator[Form]:
     for factors, weight in _products(probed, (shape[0], outputs)):
         for network, name in networks_of(factors, several, probed.start):
             yield form_of_factors(network, name, factors, weight, several)
+
+
+def chains(probed: Probed) -> Iterator[tuple[list[Factor], float]]:
+    """All ways to read coefficients of several outputs as `weight · W₁ ⋯ W_L`."""
+    shape = np.shape(probed.model.coef(probed.model.start))
+    if probed.is_multilinear and len(shape) == 2:
+        yield from _products(probed, (shape[0], shape[1]))
 
 
 def networks_of(

@@ -1,6 +1,7 @@
 """How the coefficients depend on the parameters: degree and derivatives, exact for polynomials."""
 
 import math
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from limitpoint.foundation.arrays import Float
 from limitpoint.own.model import Model
 
-__all__ = ["EQUAL", "LARGEST_JACOBIAN", "LARGEST_PROBED", "ROUNDING", "Probed"]
+__all__ = ["EQUAL", "LARGEST_JACOBIAN", "LARGEST_PROBED", "ROUNDING", "Probed", "without_unused"]
 
 # So many trained entries at most are probed one by one.
 LARGEST_PROBED = 20_000
@@ -126,6 +127,17 @@ class Probed:
                     blocks[place] = moved.reshape(here.shape)
                     columns[:, entry] += sign * weight * np.ravel(self.model.coef(blocks))
         return columns
+
+
+def without_unused(model: Model) -> Model:
+    """The model with blocks that have no influence counted as frozen: nothing trains them."""
+    rng = np.random.default_rng(29)
+    one, two = (model.blocks(rng.standard_normal(model.size)) for _ in range(2))
+    here, frozen = model.coef(one), list(model.frozen)
+    for place in model.trained:
+        changed = [*one[:place], two[place], *one[place + 1 :]]
+        frozen[place] = bool(np.array_equal(model.coef(changed), here))
+    return replace(model, frozen=tuple(frozen))
 
 
 def _degree(once: Float, doubled: Float) -> int | None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import matmul
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,10 @@ from limitpoint.errors import NetworkError
 from limitpoint.foundation.arrays import Float
 from limitpoint.foundation.extras import load_extra
 from limitpoint.networks import Network, WithoutMirrorMap
+from limitpoint.own.chain import chains
+from limitpoint.own.derivative import LARGEST_JACOBIAN, LARGEST_PROBED, Probed
 from limitpoint.own.form import Form
 from limitpoint.own.layer_map import LayerMap
-from limitpoint.own.model import Model
 from limitpoint.tasks import Task
 
 __all__ = ["OwnNetwork", "raw_form"]
@@ -92,15 +95,49 @@ class OwnNetwork(WithoutMirrorMap):
         return np.empty((0, *np.shape(layers[0])[: np.ndim(layers[0]) - len(self.shapes[0])]))
 
 
-def raw_form(model: Model, degree: int | None, missing: str) -> Form:
-    """The model as it is, or `NetworkError` where JAX cannot differentiate it."""
-    if model.traced is None:
-        raise NetworkError(
-            f"the model is none of the networks that limitpoint knows: {missing}. To follow and "
-            "train it as it is, pass it as a JAX function to limitpoint.from_function"
-        )
-    function = OfTrained(model.traced, model.start, model.trained)
-    shapes = tuple(model.start[place].shape for place in model.trained)
+@dataclass(frozen=True)
+class LinearMap:
+    """Coefficients that are linear in the one layer, all parameters."""
+
+    matrix: Float
+    shape: tuple[int, ...]
+
+    def __call__(self, layers: Sequence[Any]) -> Any:
+        """`Aθ`."""
+        return (self.matrix @ layers[0]).reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class MatrixChain:
+    """The product of all layers."""
+
+    weight: float
+
+    def __call__(self, layers: Sequence[Any]) -> Any:
+        """`weight · W₁ ⋯ W_L`."""
+        return self.weight * reduce(matmul, layers)
+
+
+def raw_form(probed: Probed, missing: str) -> Form:
+    """The model as it is, or `NetworkError` where nothing is known that JAX can differentiate."""
+    model, degree = probed.model, probed.degree
+    if model.traced is not None:
+        function: Any = OfTrained(model.traced, model.start, model.trained)
+        shapes = tuple(model.start[place].shape for place in model.trained)
+        matrix = sparse.eye_array(model.size)
+    elif degree == 1 and model.size * len(probed.coef) <= LARGEST_JACOBIAN:
+        function = LinearMap(probed.jacobian, np.shape(model.coef(model.start)))
+        shapes, matrix = ((model.size,),), sparse.eye_array(model.size)
+    else:
+        found = next(chains(probed), None) if model.size <= LARGEST_PROBED else None
+        if found is None:
+            raise NetworkError(
+                f"the model is none of the networks that limitpoint knows: {missing}. To follow "
+                "and train it as it is, pass it as a JAX function to limitpoint.from_function"
+            )
+        factors, weight = found
+        function, shapes = MatrixChain(weight), tuple(each.shape for each in factors)
+        matrix = sparse.vstack([each.matrix for each in factors])
     network: Network = OwnNetwork(function, shapes, degree, missing)
-    mapped = LayerMap(sparse.csr_array(sparse.eye_array(model.size)), shapes)
-    return Form(network, mapped, "model of your own")
+    mapped = LayerMap(sparse.csr_array(matrix), shapes)
+    return Form(network, mapped, f"model of your own: {missing}")

@@ -10,7 +10,7 @@ from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.own.chain import chain_forms
 from limitpoint.own.decomposed import orthogonal_forms, quadratic_forms
-from limitpoint.own.derivative import LARGEST_JACOBIAN, LARGEST_PROBED, Probed
+from limitpoint.own.derivative import LARGEST_JACOBIAN, LARGEST_PROBED, Probed, without_unused
 from limitpoint.own.form import Form, fits
 from limitpoint.own.guesses import guesses
 from limitpoint.own.layer_map import LayerMap
@@ -79,12 +79,15 @@ def recognise(model: Model, task: Task) -> Recognised:
         If nothing is trained, or the model is none of the known networks and cannot be
         differentiated by JAX.
     """
-    if model.size == 0:
-        raise NetworkError("the model has nothing to train; every block of parameters is frozen")
     shape = np.shape(model.coef(model.start))
     if shape != task.coef_shape:
         raise NetworkError(
             f"the model has coefficients of shape {shape}; the task needs {task.coef_shape}"
+        )
+    model = without_unused(model)
+    if model.size == 0:
+        raise NetworkError(
+            "the model has nothing to train: its coefficients depend on frozen parameters only"
         )
     probed = Probed(model)
     ways, missing = _ways(probed)
@@ -92,7 +95,7 @@ def recognise(model: Model, task: Task) -> Recognised:
         for form in way(probed):
             if fits(form, model, task):
                 return _recognised(form, model, task, ())
-    raw = raw_form(model, probed.degree, missing)
+    raw = raw_form(probed, missing)
     return _recognised(raw, model, task, (missing,))
 
 
