@@ -1,11 +1,12 @@
 """Modules are recognised, and their training by PyTorch ends where that is predicted."""
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from tests.torch.campaign import coef_of, measure, recognised_as
-from tests.torch.families import FAMILIES, draw
+from tests.torch.campaign import measure, recognised_as, train
+from tests.torch.families import FAMILIES, coef_of, draw
 
 import limitpoint as lp
 from limitpoint.results import Outcome
@@ -48,11 +49,20 @@ def test_training_ends_where_it_is_predicted(place):
     assert found.verdict.outcome is Outcome.PASSED, found.verdict
 
 
-def test_a_run_that_is_off_by_a_percent_does_not_pass():
-    drawn = draw("diagonal 3", 0)
+@pytest.mark.parametrize("name", ["diagonal 3", "dense", "frozen"])
+def test_a_run_that_is_off_by_a_percent_does_not_pass(name):
+    """In a direction that the data do not see, too."""
+    drawn = draw(name, 0)
     problem = lp.torch.problem(drawn.module, drawn.X, drawn.y)
-    lp.torch.load(problem, drawn.module, [layer[-1] for layer in lp.flow(problem).layers])
-    assert lp.compare(problem, drawn.module, lp.GD(1e-4), steps=100_000).passed
+    train(drawn.module, drawn)
+    rule = {"training": lp.GD(drawn.rate), "steps": drawn.steps}
+    assert lp.compare(problem, drawn.module, **rule).passed
+    coef = coef_of(drawn.module, drawn.X.shape[1]).reshape(problem.task.coef_shape)
+    unseen = np.linalg.svd(drawn.X)[2][-1]
+    for off in (unseen, coef / np.linalg.norm(coef)):
+        wrong = coef + 0.01 * np.linalg.norm(coef) * off
+        assert not lp.compare(problem, wrong, **rule).passed
     with torch.no_grad():
-        drawn.module.layers[0].mul_(1 + 0.01 * torch.linspace(-1, 1, 6))
-    assert not lp.compare(problem, drawn.module, lp.GD(1e-4), steps=100_000).passed
+        for one in drawn.module.parameters():
+            one.mul_(1.01 if one.requires_grad else 1.0)
+    assert not lp.compare(problem, drawn.module, **rule).passed

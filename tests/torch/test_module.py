@@ -161,6 +161,12 @@ def test_layers_are_checked():
         lp.torch.layers(problem, Squared())
     with pytest.raises(LimitpointError, match="the same parameters frozen"):
         lp.torch.layers(problem, diagonal().requires_grad_(False))
+    fixed = stack()
+    other = lp.torch.problem(fixed, X, Y)
+    with torch.no_grad():
+        fixed[0].weight.mul_(2)
+    with pytest.raises(LimitpointError, match=r"same frozen weights.*0\.weight differs"):
+        lp.torch.layers(other, fixed)
     with pytest.raises(LimitpointError, match="in this session"):
         lp.torch.layers(lp.Problem(problem.network, problem.init, problem.task), module)
 

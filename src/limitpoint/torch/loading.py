@@ -113,6 +113,12 @@ class Link:
                 "module must be the one that the problem was made from, or one of the same "
                 f"architecture, with the same parameters frozen; it has {reason}"
             )
+        parameters = zip(module.named_parameters(), found.model.start, strict=True)
+        for (name, one), block in parameters:
+            if not one.requires_grad and not np.array_equal(values_of(one), block):
+                raise LimitpointError(
+                    f"module must have the same frozen weights as the problem; {name} differs"
+                )
         return cls(module, found)
 
     @property
