@@ -46,6 +46,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_family_is_found_from_every_start(name):
     apply, shapes, network = FUNCTIONS[name]

@@ -80,6 +80,7 @@ def test_a_step_of_the_layers_is_one_of_the_blocks(family, name):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12 * np.abs(theirs).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "name"), NAMES)
 def test_the_flow_of_the_layers_is_that_of_the_blocks(family, name):
     """An own integration of the function as it was given, with differences for derivatives."""

@@ -85,6 +85,15 @@ def test_it_is_refused_by_name(name):
         lp.from_function(apply, params, X, Y)
 
 
+def test_starts_where_terms_cancel_are_no_reason_to_refuse():
+    """The usual start of two equal halves: outputs are rounding, and rounding is not linear."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        half, out = rng.standard_normal((N, 7)), rng.standard_normal(7)
+        params = {"in": np.hstack([half, half]), "out": np.hstack([out, -out])}
+        assert lp.from_function(dense, params, X, Y).network == lp.FullyConnected((14,))
+
+
 def test_data_are_checked_first():
     with pytest.raises(DataError, match="same number of samples"):
         lp.from_function(dense, DENSE, X, Y[:2])

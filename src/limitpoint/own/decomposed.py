@@ -57,8 +57,20 @@ def _orthogonal_forms(probed: Probed, polar: Polar) -> list[Form]:
 
 
 def _singular_vectors(polar: Polar) -> list[Float] | None:
-    """`U_l`, each k_l × r, or None where there are none or they are too costly."""
-    sizes, points = polar.sizes, polar.units()
+    """`U_l`, each k_l × r, or None where there are none or they are too costly.
+
+    From random vectors for all arguments but two; where there are such, once more from
+    `Σ_j [U_l]_j` instead of these, to which all terms contribute alike.
+    """
+    bases = _contracted(polar, polar.units())
+    if bases is None or len(bases) == 2:
+        return bases
+    return _contracted(polar, [basis.sum(axis=1) for basis in bases])
+
+
+def _contracted(polar: Polar, points: list[Float]) -> list[Float] | None:
+    """The same with these vectors: the first two from M of the others, each other from these."""
+    sizes = polar.sizes
     if polar.cost * sizes[0] * sizes[1] > MOST_EVALUATIONS:
         return None
     slices = np.stack(
@@ -74,12 +86,8 @@ def _singular_vectors(polar: Polar) -> list[Float] | None:
         columns = []
         for one, two in zip(bases[0].T, bases[1].T, strict=True):
             others = [one, two, *points[2:]]
-            found = np.stack(
-                [
-                    polar.at(*others[:place], unit, *others[place + 1 :])
-                    for unit in np.eye(sizes[place])
-                ]
-            )
+            before, after = others[:place], others[place + 1 :]
+            found = np.stack([polar.at(*before, unit, *after) for unit in np.eye(sizes[place])])
             columns.append(np.linalg.svd(found, full_matrices=False)[0][:, 0])
         bases.append(np.stack(columns, axis=1))
     return bases

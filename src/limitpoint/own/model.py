@@ -163,32 +163,46 @@ def _check_linear(model: Model, outputs: Outputs, features: int, target: tuple[i
     rng = np.random.default_rng(0)
     for probe in range(PROBES + 1):
         flat = model.flat(model.start) if probe == 0 else rng.standard_normal(model.size)
-        blocks = model.blocks(flat)
-
-        def of(X: Float, blocks: tuple[Float, ...] = blocks) -> Float:
-            found = np.asarray(outputs(blocks, X), dtype=np.float64)
-            return _shaped(found, (len(X), *target))
-
+        # At the start terms may cancel; their rounding is relative to what they are elsewhere.
+        apart = model.blocks(flat * rng.uniform(0.5, 2.0, model.size))
         where = "its present parameters" if probe == 0 else "random parameters"
-        coefs, offset = of(np.eye(features)), of(np.zeros((2, features)))
-        X = rng.standard_normal((4, features))
-        found = of(X)
-        if not (np.isfinite(coefs).all() and np.isfinite(found).all()):
-            raise NetworkError(f"the model returns numbers that are not finite at {where}")
-        size = max(float(np.abs(each).max(initial=0.0)) for each in (coefs, found, offset))
-        allowed = ROUNDINGS * EPS * size
-        if float(np.abs(offset).max()) > allowed:
-            raise NetworkError(
-                f"the model must be linear in its input, so 0 at 0; at {where} f(0) is "
-                f"{float(np.abs(offset).max()):.3g}. Drop the bias, and centre the data instead"
-            )
-        off = max(
-            float(np.abs(of(-2.0 * X) + 2.0 * found).max()),
-            float(np.abs(found - X @ coefs).max()),
+        with np.errstate(over="ignore", invalid="ignore"):
+            _check_linear_at(model.blocks(flat), apart, where, outputs, (features, target), rng)
+
+
+def _check_linear_at(
+    blocks: tuple[Float, ...],
+    apart: tuple[Float, ...],
+    where: str,
+    outputs: Outputs,
+    sizes: tuple[int, tuple[int, ...]],
+    rng: np.random.Generator,
+) -> None:
+    """The same at some parameters; at others, `apart`, outputs are as large as terms are here."""
+    features, target = sizes
+
+    def of(X: Float, blocks: tuple[Float, ...] = blocks) -> Float:
+        found = np.asarray(outputs(blocks, X), dtype=np.float64)
+        return _shaped(found, (len(X), *target))
+
+    X = rng.standard_normal((4, features))
+    coefs, offset = of(np.eye(features)), of(np.zeros((2, features)))
+    found = of(X)
+    if not (np.isfinite(coefs).all() and np.isfinite(found).all()):
+        raise NetworkError(f"the model returns numbers that are not finite at {where}")
+    size = max(float(np.abs(each).max(initial=0.0)) for each in (coefs, found, of(X, apart)))
+    allowed = ROUNDINGS * EPS * size
+    if not float(np.abs(offset).max()) <= allowed:
+        raise NetworkError(
+            f"the model must be linear in its input, so 0 at 0; at {where} f(0) is "
+            f"{float(np.abs(offset).max()):.3g}. Drop the bias, and centre the data instead"
         )
-        if off > allowed:
-            raise NetworkError(
-                f"the model must be linear in its input; at {where} it is off by {off:.3g} where "
-                f"outputs are up to {size:.3g}. Leave out what is not linear, like activations, "
-                "normalisation over samples and dropout, and compute in float64"
-            )
+    off = max(
+        float(np.abs(of(-2.0 * X) + 2.0 * found).max()), float(np.abs(found - X @ coefs).max())
+    )
+    if not off <= allowed:
+        raise NetworkError(
+            f"the model must be linear in its input; at {where} it is off by {off:.3g} where "
+            f"outputs are up to {size:.3g}. Leave out what is not linear, like activations, "
+            "normalisation over samples and dropout, and compute in float64"
+        )

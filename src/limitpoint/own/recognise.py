@@ -1,11 +1,12 @@
 """Find the structure of a model: which network it is, in which permutation, rotation and order."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from limitpoint.errors import NetworkError
+from limitpoint.errors import LimitpointError, NetworkError
 from limitpoint.foundation.arrays import Float
 from limitpoint.init import Init
 from limitpoint.own.chain import chain_forms
@@ -92,9 +93,11 @@ def recognise(model: Model, task: Task) -> Recognised:
     probed = Probed(model)
     ways, missing = _ways(probed)
     for way in ways:
-        for form in way(probed):
-            if fits(form, model, task):
-                return _recognised(form, model, task, ())
+        # Depths and entries beyond what networks hold are found when these are made.
+        with suppress(LimitpointError):
+            for form in way(probed):
+                if fits(form, model, task):
+                    return _recognised(form, model, task, ())
     raw = raw_form(probed, missing)
     return _recognised(raw, model, task, (missing,))
 
