@@ -121,6 +121,22 @@ def test_compiled_modules_are_taken_as_what_was_compiled():
     assert lp.torch.problem(compiled, X, Y).network == lp.Diagonal(2)
 
 
+def test_a_start_at_which_terms_cancel():
+    """What is left of them is rounding, which is linear in nothing."""
+
+    class Halves(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.u, self.w = (nn.Parameter(torch.linspace(0.1, 1, N)) for _ in range(2))
+
+        def forward(self, x):
+            return x @ self.u**3 - (x * self.w) @ (self.w * self.w)
+
+    problem = lp.torch.problem(Halves(), X, Y)
+    assert problem.network == lp.SignedPower(3)
+    assert lp.predict(problem).status.ok
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_what_the_flow_reaches_is_put_into_the_module(name):
     drawn = draw(name, 0)

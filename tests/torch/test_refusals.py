@@ -58,6 +58,12 @@ def with_nan():
     return module
 
 
+def with_zero(module):
+    """Its last layer starts at zero."""
+    nn.init.zeros_(module[3].weight)
+    return module
+
+
 def frozen():
     return between(nn.Identity()).requires_grad_(False)
 
@@ -98,6 +104,10 @@ REFUSED = {
     "dropout": (lambda: between(nn.Dropout(0.01)), r"1 \(Dropout\) drops inputs.*p=0.01.*p=0"),
     "functional dropout": (
         lambda: own(lambda m, x: functional.dropout(x, 0.5, m.training)),
+        r"1 \(Own\) returns something else for the same input",
+    ),
+    "functional dropout before a zero layer": (
+        lambda: with_zero(own(lambda m, x: functional.dropout(x, 0.5, m.training))),
         r"1 \(Own\) returns something else for the same input",
     ),
     "noise": (
