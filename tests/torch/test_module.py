@@ -15,6 +15,7 @@ from torch import nn
 import limitpoint as lp
 from limitpoint.errors import DataError, LimitpointError
 from limitpoint.results import Outcome
+from limitpoint.torch.loading import read_state
 
 pytestmark = pytest.mark.torch
 
@@ -224,19 +225,38 @@ def test_compare_takes_modules_and_tensors():
     rule = {"training": lp.GD(drawn.rate), "steps": drawn.steps}
     first = copy.deepcopy(drawn.module)
     train(drawn.module, drawn)
-    for run in (drawn.module, [first, drawn.module], [*drawn.module.layers]):
+    state = drawn.module.state_dict()
+    for run in (drawn.module, [first, drawn.module], [*drawn.module.layers], state, [state]):
         assert lp.compare(problem, run, **rule).outcome is Outcome.PASSED
+    with pytest.raises(LimitpointError, match=r"it has no layers\.0 of shape"):
+        lp.compare(problem, {"other": torch.ones(6)}, **rule)
     coef = torch.stack([*drawn.module.layers]).prod(0)
     assert lp.compare(problem, coef, **rule).passed
     # Without knowing where the problem comes from, by its coefficients.
     plain = lp.Problem(problem.network, problem.init, problem.task)
     assert lp.compare(plain, drawn.module, **rule).passed
+    with pytest.raises(LimitpointError, match="in this session"):
+        lp.compare(plain, state, **rule)
     # What is known of single precision is that it is coarse.
     tolerance = {
         kind: lp.compare(problem, drawn.module.to(kind), **rule).checks[-1].tolerance
         for kind in (torch.float64, torch.float32)
     }
     assert tolerance[torch.float32] > 2 * tolerance[torch.float64]
+
+
+def test_a_state_is_read_by_its_names():
+    """Square weights are transposed: taken as layers they would be wrong, and not refused."""
+    torch.manual_seed(0)
+    module = nn.Sequential(
+        *(nn.Linear(3, 3, bias=False) for _ in range(2)), nn.Linear(3, 1, bias=False)
+    )
+    module = module.double()
+    problem = lp.torch.problem(module, X[:, :3], Y)
+    found, _ = read_state(problem, module.state_dict())
+    for one, two in zip(found, lp.torch.layers(problem, module), strict=True):
+        np.testing.assert_array_equal(one, two)
+    assert not np.array_equal(found[0], module[0].weight.detach().numpy())
 
 
 def test_a_diverged_module_does_not_pass():

@@ -1,6 +1,6 @@
 """Layers of a network out of a module, and back into it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 else:
     torch = lazy_module("torch", "limitpoint.torch")
 
-__all__ = ["Link", "layers", "load", "read_module", "read_tensor"]
+__all__ = ["Link", "layers", "load", "read_module", "read_state", "read_tensor"]
 
 
 def load(problem: Problem, module: Any, layers: Sequence[Any]) -> None:
@@ -71,6 +71,23 @@ def read_module(problem: Problem, module: Any) -> tuple[Any, float]:
     return model.coef(model.start), _eps_of(module)
 
 
+def read_state(problem: Problem, state: Mapping[str, Any]) -> tuple[Any, float]:
+    """Layers from a `state_dict` of the module that the problem was made from."""
+    found = _of_module(problem)
+    trained = [found.model.names[place] for place in found.model.trained]
+    blocks = list(found.model.start)
+    for place, name in zip(found.model.trained, trained, strict=True):
+        if name not in state or tuple(state[name].shape) != blocks[place].shape:
+            raise LimitpointError(
+                "run must be a state_dict of the module that the problem was made from; "
+                f"it has no {name} of shape {blocks[place].shape}"
+            )
+        blocks[place] = values_of(state[name])
+    return found.to_layers(blocks), max(
+        float(torch.finfo(state[name].dtype).eps) for name in trained
+    )
+
+
 def read_tensor(problem: Problem, tensor: Any) -> tuple[Float, float]:
     """Its values, and their rounding."""
     coarse = float(torch.finfo(tensor.dtype).eps) if tensor.is_floating_point() else EPS
@@ -95,12 +112,7 @@ class Link:
         """By what the problem's module was recognised as, or raise an error."""
         as_problem(problem)
         module = as_module(module)
-        found = recognised(problem)
-        if found is None:
-            raise LimitpointError(
-                "problem must be what limitpoint.torch.problem returned, in this session: a copy "
-                "with other fields, or one from a file, does not know which weight is which layer"
-            )
+        found = _of_module(problem)
         wanted = zip(found.model.names, found.model.start, found.model.frozen, strict=True)
         known = [(name, block.shape, not still) for name, block, still in wanted]
         given = [
@@ -138,6 +150,16 @@ class Link:
             for one, block in zip(self.module.parameters(), blocks, strict=True):
                 if one.requires_grad:
                     one.copy_(torch.from_numpy(np.array(block)))
+
+
+def _of_module(problem: Problem) -> Recognised:
+    found = recognised(problem)
+    if found is None:
+        raise LimitpointError(
+            "problem must be what limitpoint.torch.problem returned, in this session: a copy "
+            "with other fields, or one from a file, does not know which weight is which layer"
+        )
+    return found
 
 
 def _close(one: Float, other: Float) -> bool:

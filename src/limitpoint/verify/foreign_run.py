@@ -19,10 +19,11 @@ EPS = float(np.finfo(np.float64).eps)
 ROUNDING = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23}
 WANTED = (
     "run must be coefficients, layers in the order of the network's, a list of checkpoints of "
-    "either, a Trajectory, or a PyTorch module where limitpoint.torch is imported"
+    "either, a Trajectory or, where limitpoint.torch is imported, a PyTorch module or its state_dict"
 )
 # How objects of other libraries are read, by the full name of their class or of one that it
-# inherits from: as coefficients or layers, and the rounding of the numbers that they were made in.
+# inherits from, with "mapping of" before it for what holds such: as coefficients or layers, and the
+# rounding of the numbers that they were made in.
 # Filled by the rooms that know these libraries.
 READERS: dict[str, Callable[[Problem, Any], tuple[Any, float]]] = {}
 
@@ -48,10 +49,9 @@ def as_foreign_run(problem: Problem, run: Any) -> ForeignRun:
     if isinstance(run, Trajectory):
         _check(problem, run.coefs[-1:], "run")
         return ForeignRun(run, EPS)
-    given = run
-    if isinstance(run, Mapping):
-        given = run["coef"] if "coef" in run else list(run.values())
-    given, rounding = _read(problem, given)
+    given, rounding = _read(problem, run)
+    if isinstance(given, Mapping):
+        given = given["coef"] if "coef" in given else list(given.values())
     points = _points(problem, given)
     layers = [one for one in points if not isinstance(one, np.ndarray)]
     if layers and len(layers) < len(points):
@@ -67,8 +67,11 @@ def _read(problem: Problem, given: Any) -> tuple[Any, float]:
     if isinstance(given, list | tuple):
         found = [_read(problem, each) for each in given]
         return [value for value, _ in found], max((eps for _, eps in found), default=EPS)
-    for kind in type(given).__mro__:
-        reader = READERS.get(f"{kind.__module__}.{kind.__qualname__}")
+    # A mapping is known by what it holds.
+    first = next(iter(given.values()), None) if isinstance(given, Mapping) else given
+    for kind in type(first).__mro__:
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        reader = READERS.get(name if first is given else f"mapping of {name}")
         if reader is not None:
             return reader(problem, given)
     return given, EPS
