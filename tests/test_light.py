@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = ("jax", "cvxpy", "clarabel", "matplotlib", "sklearn", "xarray", "pandas")
+HEAVY = ("jax", "cvxpy", "clarabel", "matplotlib", "sklearn", "xarray", "pandas", "torch")
 BASE = [name for name in HEAVY if name != "clarabel"]
 PROBLEM = """
 import numpy as np, limitpoint as lp
@@ -117,6 +117,7 @@ for command in {commands}:
         ("sklearn", "estimators", "lp.estimators.SaddlePathRegressor"),
         ("xarray", "data", "lp.predict(problem).to_xarray()"),
         ("matplotlib", "plot", "lp.papers"),
+        ("torch", "torch", "lp.torch.problem(network, X, y)"),
     ],
 )
 def test_a_missing_library_is_named_with_its_extra(library: str, extra: str, call: str):

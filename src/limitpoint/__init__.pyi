@@ -11,6 +11,7 @@ from . import (
     results,
     sde,
     spectral,
+    torch,
 )
 from .dynamics import (
     GD,
@@ -40,6 +41,7 @@ from .networks import (
     Tensor,
     TwoLayer,
 )
+from .own import from_function
 from .problem import Problem
 from .status import Status
 from .tasks import Classification, MatrixSensing, Regression
@@ -84,6 +86,7 @@ __all__ = [
     "explain",
     "extend",
     "flow",
+    "from_function",
     "io",
     "papers",
     "plot",
@@ -96,6 +99,7 @@ __all__ = [
     "sde",
     "show_versions",
     "spectral",
+    "torch",
     "train",
     "train_many",
     "verify",

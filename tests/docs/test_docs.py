@@ -140,7 +140,7 @@ def test_public_names_exist():
 
 
 # Rooms whose names are listed one by one.
-ROOMS = ("results", "atlas", "analysis", "spectral", "sde", "extend", "plot")
+ROOMS = ("results", "atlas", "analysis", "spectral", "sde", "extend", "plot", "torch")
 
 
 def test_every_public_name_has_one_line_in_the_api_page():

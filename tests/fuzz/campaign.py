@@ -21,6 +21,7 @@ KINDS = {
     verbs.predict: 250,
     verbs.explain: 40,
     verbs.saddle_path: 200,
+    verbs.bring: 10,
     verbs.predict_path: 20,
     verbs.prove: 20,
     verbs.analyse: 150,

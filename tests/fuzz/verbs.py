@@ -1,5 +1,7 @@
 """Cases: verbs, optimisers, coordinates of a flow, analysis, spectra, diffusions, figures."""
 
+import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +87,63 @@ def explain(draw: Draw, call: Judge, folder: Path) -> None:
     """Which theorems apply."""
     found = draw.mostly(problems.problem(draw, call), OBJECTS, 0.05)
     use(draw, call, call(lp.explain, found), folder)
+
+
+def bring(draw: Draw, call: Judge, folder: Path) -> None:
+    """A problem from a function of one's own, what it is like and what is predicted for it."""
+    m, n = draw.whole(1, 3), draw.whole(1, 4)
+    right = {"a": (n,), "b": (n,), "c": (n,)}
+    given: tuple[tuple[_Own, dict[str, tuple[int, ...]]], ...] = (
+        (_Own("product"), right),
+        (_Own("product"), {"a": (n,), "b": (1,)}),
+        (_Own("squares"), right),
+        (_Own("cubes"), right),
+        (_Own("dense"), {"a": (n, 2), "b": (2,)}),
+        (_Own("dense"), {"a": (n, 2), "b": (2, 2)}),
+        (_Own("one layer"), {"a": (n,)}),
+        (_Own("skip"), right),
+        (_Own("bias"), right),
+        (_Own("square"), right),
+        (_Own("nothing"), right),
+    )
+    apply, shapes = draw.pick(given)
+    params = {name: draw.array(*shape, wrong=0.01) for name, shape in shapes.items()}
+    params = {name: np.asarray(value) for name, value in params.items()}
+    targets = draw.array(m) if draw.chance(0.9) else draw.array(m, 2)
+    found = call(
+        lp.from_function,
+        draw.mostly(apply, OBJECTS, 0.05),
+        draw.mostly(params, (*NOT_ARRAYS, {"a": draw.pick(NOT_ARRAYS)}), 0.05),
+        draw.array(m, n),
+        targets,
+        **({"loss_factor": draw.number()} if draw.chance(0.2) else {}),
+    )
+    use(draw, call, draw.pick((found, found.network, found.init)), folder)
+    use(draw, call, call(lp.predict, found), folder)
+
+
+@dataclass(frozen=True)
+class _Own:
+    """A function of one's own that can be pickled."""
+
+    kind: str
+
+    def __call__(self, p: Any, X: Any) -> Any:
+        if self.kind == "product":
+            return X @ math.prod(p.values())
+        return _FUNCTIONS[self.kind](p, X)
+
+
+_FUNCTIONS = {
+    "squares": lambda p, X: X @ (p["a"] ** 2 - p["b"] ** 2),
+    "cubes": lambda p, X: X @ (p["a"] ** 3 - p["b"] ** 3),
+    "dense": lambda p, X: X @ p["a"] @ p["b"],
+    "one layer": lambda p, X: X @ p["a"],
+    "skip": lambda p, X: X @ (p["a"] + p["a"] * p["b"]),
+    "bias": lambda p, X: X @ p["a"] + 1.0,
+    "square": lambda p, X: (X @ p["a"]) ** 2,
+    "nothing": lambda p, X: 0 * (X @ p["a"]),
+}
 
 
 def saddle_path(draw: Draw, call: Judge, folder: Path) -> None:

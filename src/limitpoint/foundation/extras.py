@@ -15,6 +15,7 @@ EXTRAS = {
     "pandas": "data",
     "pyarrow": "data",
     "sklearn": "estimators",
+    "torch": "torch",
     "xarray": "data",
 }
 

@@ -1,6 +1,6 @@
 """Runs that were made elsewhere: coefficients or layers, of one moment or of several."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,15 +12,20 @@ from limitpoint.foundation.arrays import Float, as_real_array, shown
 from limitpoint.problem import Problem
 from limitpoint.status import Status
 
-__all__ = ["ForeignRun", "as_foreign_run"]
+__all__ = ["READERS", "ForeignRun", "as_foreign_run"]
 
 EPS = float(np.finfo(np.float64).eps)
 # Rounding of a number type, by what its name ends with.
 ROUNDING = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23}
 WANTED = (
     "run must be coefficients, layers in the order of the network's, a list of checkpoints of "
-    "either, or a Trajectory"
+    "either, a Trajectory or, where limitpoint.torch is imported, a PyTorch module or its state_dict"
 )
+# How objects of other libraries are read, by the full name of their class or of one that it
+# inherits from, with "mapping of" before it for what holds such: as coefficients or layers, and the
+# rounding of the numbers that they were made in.
+# Filled by the rooms that know these libraries.
+READERS: dict[str, Callable[[Problem, Any], tuple[Any, float]]] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +49,9 @@ def as_foreign_run(problem: Problem, run: Any) -> ForeignRun:
     if isinstance(run, Trajectory):
         _check(problem, run.coefs[-1:], "run")
         return ForeignRun(run, EPS)
-    given = list(run.values()) if isinstance(run, Mapping) else run
-    if isinstance(run, Mapping) and "coef" in run:
-        given = run["coef"]
+    given, rounding = _read(problem, run)
+    if isinstance(given, Mapping):
+        given = given["coef"] if "coef" in given else list(given.values())
     points = _points(problem, given)
     layers = [one for one in points if not isinstance(one, np.ndarray)]
     if layers and len(layers) < len(points):
@@ -54,7 +59,22 @@ def as_foreign_run(problem: Problem, run: Any) -> ForeignRun:
     network = problem.network
     coefs = np.stack([np.asarray(network.coef(one)) for one in layers] if layers else points)
     _check(problem, coefs, "run")
-    return ForeignRun(_record(problem, coefs, layers), _rounding_of(given))
+    return ForeignRun(_record(problem, coefs, layers), max(rounding, _rounding_of(given)))
+
+
+def _read(problem: Problem, given: Any) -> tuple[Any, float]:
+    """What is an object of another library, or a list of such, as arrays, and their rounding."""
+    if isinstance(given, list | tuple):
+        found = [_read(problem, each) for each in given]
+        return [value for value, _ in found], max((eps for _, eps in found), default=EPS)
+    # A mapping is known by what it holds.
+    first = next(iter(given.values()), None) if isinstance(given, Mapping) else given
+    for kind in type(first).__mro__:
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        reader = READERS.get(name if first is given else f"mapping of {name}")
+        if reader is not None:
+            return reader(problem, given)
+    return given, EPS
 
 
 def _points(problem: Problem, given: Any) -> list[Any]:
