@@ -28,7 +28,7 @@ ci: test wheel torch  ## everything that must hold before a change lands
 wheel: $(READY)  ## build the wheel and try it in empty environments, oldest libraries included
 	$(BIN)/python -m tests.install
 
-torch: $(READY)  ## the tests that need PyTorch, which no extra brings
+torch: $(READY)  ## the tests that need PyTorch, which [all] leaves out
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/pytest -m torch
 

@@ -38,14 +38,14 @@ class WeightDecay(Experiment):
     samples: int = 20
     features: int = 40
     informative: int = 3
-    decays: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 12.0, 16.0)
+    decays: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
     learning_rate: float = 4e-3
     steps: int = 75_000
     data_seed: int = 1
 
     def quick(self) -> Self:
         """Fewer decays."""
-        return replace(self, decays=(2.0, 8.0))
+        return replace(self, decays=(1.0, 8.0))
 
     def problems(self) -> dict[str, lp.Problem]:
         """The same data from three starts."""
@@ -114,6 +114,6 @@ class WeightDecay(Experiment):
             axes.plot([], [], mark, color="black", fillstyle="none", markersize=4, label=label)
         axes.plot([], [], color="black", linewidth=1.3, label="lasso")
         axes.axhline(0, color="0.85", linewidth=0.7, zorder=1)
-        axes.set(xlabel="weight decay λ", ylabel="coefficients", title=self.title)
+        axes.set(xscale="log", xlabel="weight decay λ", ylabel="coefficients", title=self.title)
         axes.legend(frameon=False, fontsize="small")
         return figure
