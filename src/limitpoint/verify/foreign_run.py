@@ -19,8 +19,7 @@ EPS = float(np.finfo(np.float64).eps)
 ROUNDING = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23}
 WANTED = (
     "run must be coefficients, layers in the order of the network's, a list of checkpoints of "
-    "either, a Trajectory or, where limitpoint.torch is imported, a PyTorch module or its "
-    "state_dict"
+    "either, a Trajectory or, where limitpoint.torch is imported, a PyTorch module or state_dict"
 )
 # How objects of other libraries are read, by the full name of their class or of one that it
 # inherits from, with "mapping of" before it for what holds such: as coefficients or layers, and the
