@@ -20,7 +20,7 @@ import limitpoint as lp
 
 PROVE = importlib.import_module("limitpoint.theory.prove.prove")
 PROVING = importlib.import_module("limitpoint.theory.proving")
-SEPARABLE = importlib.import_module("limitpoint.theory.prove.separable")
+SEPARABLE = importlib.import_module("limitpoint.theory.prove.separable.separable")
 DIGITS = 20
 # So many problems of a family are drawn in search of one that is proved and can be checked.
 DRAWN = 20

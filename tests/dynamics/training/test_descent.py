@@ -187,7 +187,9 @@ class TestRule:
             assert (finer.momentum, finer.nesterov) == (rule.momentum, rule.nesterov)
             assert finer.weight_decay == rule.weight_decay
 
-    @pytest.mark.parametrize("make", [lp.GD, lambda rate, **o: lp.SGD(rate, 1, **o)], ids=str)
+    @pytest.mark.parametrize(
+        "make", [lp.GD, lambda rate, **o: lp.SGD(rate, 1, **o)], ids=["GD", "SGD"]
+    )
     @pytest.mark.parametrize(
         ("options", "words"),
         [

@@ -129,8 +129,8 @@ def test_a_hint_that_sees_other_coefficients_grow_changes_nothing():
 
 def test_balls_of_parameters_contain_what_they_should():
     """Both forms of one map, near a pole: ξ(τ) and Ψ(ξ)."""
-    from limitpoint.theory.prove.closed_form_maps import Monomials
-    from limitpoint.theory.prove.deep_diagonal_map import deep_diagonal_map
+    from limitpoint.theory.prove.separable.closed_form_maps import Monomials
+    from limitpoint.theory.prove.separable.deep_diagonal_map import deep_diagonal_map
 
     with ctx.workprec(2000):
         monomials = Monomials(4, ((1, arb(2) ** 300), (-1, arb(3) ** 200)))

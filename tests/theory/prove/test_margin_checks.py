@@ -266,8 +266,8 @@ def test_what_is_no_proof_of_that_is_rejected(change):
 
 
 def test_that_classes_are_not_separable_is_checked():
-    from limitpoint.theory.prove.numbers import rational_matrix
-    from limitpoint.theory.prove.signed_rows import check_separable
+    from limitpoint.theory.prove.exact.numbers import rational_matrix
+    from limitpoint.theory.prove.margins.signed_rows import check_separable
 
     X, y = [[1.0, 2.0], [-1.0, -1.0], [0.0, -1.0]], [1.0, 1.0, 1.0]
     with pytest.raises(CannotProve) as refused:

@@ -18,13 +18,13 @@ from tests.theory.prove.margin_problems import (
 )
 
 import limitpoint as lp
-from limitpoint.theory.prove.exact_simplex import least_sum
-from limitpoint.theory.prove.frequencies import Transforms, vanishes
-from limitpoint.theory.prove.least_euclidean_margin import least_euclidean
-from limitpoint.theory.prove.numbers import as_rationals, rational_matrix
+from limitpoint.theory.prove.exact.numbers import as_rationals, rational_matrix
+from limitpoint.theory.prove.margins.exact_simplex import least_sum
+from limitpoint.theory.prove.margins.frequencies import Transforms, vanishes
+from limitpoint.theory.prove.margins.least_euclidean_margin import least_euclidean
+from limitpoint.theory.prove.margins.signed_rows import check_separable
 from limitpoint.theory.prove.outcome import CannotProve, Hint
 from limitpoint.theory.prove.prove import proof_of
-from limitpoint.theory.prove.signed_rows import check_separable
 
 THEOREM_OF = {
     "diagonal": "yun2021.corollary2",

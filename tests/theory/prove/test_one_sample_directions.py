@@ -11,7 +11,7 @@ from tests.oracles.exact.rational import exact
 from tests.theory.prove.margin_problems import contains, leading
 
 import limitpoint as lp
-from limitpoint.theory.prove.exact_spectrum import eigenvalues, projected
+from limitpoint.theory.prove.margins.exact_spectrum import eigenvalues, projected
 from limitpoint.theory.prove.outcome import Hint
 from limitpoint.theory.prove.prove import proof_of
 

@@ -15,9 +15,9 @@ from tests.oracles.proof_checker import Rejected, check
 
 import limitpoint as lp
 from limitpoint.results import Balls
-from limitpoint.theory.prove import nonnegative
-from limitpoint.theory.prove.faces import reduce_to_face
-from limitpoint.theory.prove.numbers import as_rationals, rational_matrix
+from limitpoint.theory.prove.exact import nonnegative
+from limitpoint.theory.prove.exact.faces import reduce_to_face
+from limitpoint.theory.prove.exact.numbers import as_rationals, rational_matrix
 from limitpoint.theory.prove.outcome import Hint
 from limitpoint.theory.prove.prove import proof_of
 

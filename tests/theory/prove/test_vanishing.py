@@ -19,10 +19,10 @@ from tests.oracles.proof_checker.activation import tail_integral
 from tests.theory.prove.saddle_problems import SEVEN, TIE, accept, at_zero
 
 import limitpoint as lp
-from limitpoint.theory.prove.activation import activation_times
 from limitpoint.theory.prove.outcome import Hint
 from limitpoint.theory.prove.prove import proof_of, proof_of_path
-from limitpoint.theory.prove.tail_integral import TailIntegral
+from limitpoint.theory.prove.separable.tail_integral import TailIntegral
+from limitpoint.theory.prove.vanishing.activation import activation_times
 
 INF = np.inf
 

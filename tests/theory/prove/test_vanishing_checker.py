@@ -8,7 +8,7 @@ from tests.oracles.proof_checker import Rejected, check, check_refusal
 from tests.theory.prove.saddle_problems import SEVEN, TIE, accept, at_zero, exported
 
 import limitpoint as lp
-from limitpoint.theory.prove import vanishing
+from limitpoint.theory.prove.vanishing import vanishing
 
 
 def _irrational():

@@ -16,23 +16,26 @@ from limitpoint.foundation.arrays import Float
 from limitpoint.networks import Network
 from limitpoint.problem import Problem
 from limitpoint.tasks import Classification
-from limitpoint.theory.prove.activation import given_times
-from limitpoint.theory.prove.beside_poles import LOST, lost_bits
-from limitpoint.theory.prove.coupled import prove_coupled, prove_vanishing_coupled
-from limitpoint.theory.prove.diagonalisable import prove_diagonalisable
-from limitpoint.theory.prove.fourier_margin import prove_fourier_margin
-from limitpoint.theory.prove.lazy import prove_lazy
-from limitpoint.theory.prove.least_euclidean_margin import prove_euclidean_margin
-from limitpoint.theory.prove.least_sum_margin import prove_sparse_margin, prove_transformed_margin
-from limitpoint.theory.prove.loss_vanishes import prove_vanishing_dense
-from limitpoint.theory.prove.numbers import as_rationals, rational, rational_matrix
-from limitpoint.theory.prove.one_sample import prove_one_sample
-from limitpoint.theory.prove.one_sample_direction import prove_one_sample_direction
+from limitpoint.theory.prove.coupled.coupled import prove_coupled, prove_vanishing_coupled
+from limitpoint.theory.prove.coupled.loss_vanishes import prove_vanishing_dense
+from limitpoint.theory.prove.coupled.two_layer_spectrum import prove_two_layer
+from limitpoint.theory.prove.exact.numbers import as_rationals, rational, rational_matrix
+from limitpoint.theory.prove.margins.fourier_margin import prove_fourier_margin
+from limitpoint.theory.prove.margins.least_euclidean_margin import prove_euclidean_margin
+from limitpoint.theory.prove.margins.least_sum_margin import (
+    prove_sparse_margin,
+    prove_transformed_margin,
+)
+from limitpoint.theory.prove.margins.one_sample_direction import prove_one_sample_direction
 from limitpoint.theory.prove.outcome import CannotProve, Found, Hint, MorePrecision
 from limitpoint.theory.prove.proof import Balls, Proof
-from limitpoint.theory.prove.separable import prove_separable
-from limitpoint.theory.prove.two_layer_spectrum import prove_two_layer
-from limitpoint.theory.prove.vanishing import prove_saddles, prove_vanishing
+from limitpoint.theory.prove.reduced.diagonalisable import prove_diagonalisable
+from limitpoint.theory.prove.reduced.one_sample import prove_one_sample
+from limitpoint.theory.prove.separable.beside_poles import LOST, lost_bits
+from limitpoint.theory.prove.separable.lazy import prove_lazy
+from limitpoint.theory.prove.separable.separable import prove_separable
+from limitpoint.theory.prove.vanishing.activation import given_times
+from limitpoint.theory.prove.vanishing.vanishing import prove_saddles, prove_vanishing
 
 __all__ = ["METHODS", "proof_by_method", "proof_of", "proof_of_path", "refused"]
 

@@ -65,8 +65,8 @@ def _exactly(lasso: Lasso) -> tuple[Float, Float]:
     """In rational arithmetic, rounded once."""
     from flint import fmpq, fmpq_mat  # loads python-flint
 
-    from limitpoint.theory.prove.nonnegative import best_fit
-    from limitpoint.theory.prove.numbers import as_rationals, column, entries, rational
+    from limitpoint.theory.prove.exact.nonnegative import best_fit
+    from limitpoint.theory.prove.exact.numbers import as_rationals, column, entries, rational
 
     features, signs = _sides(lasso)
     y = as_rationals(lasso.y)

@@ -1,0 +1,1 @@
+"""Limits of networks whose coefficients move together."""

@@ -1,0 +1,1 @@
+"""Rational and ball arithmetic that all proofs share."""

@@ -1,0 +1,1 @@
+"""Limits of one sample, and of networks that reduce to diagonal ones."""

@@ -1,0 +1,1 @@
+"""Limits of vanishing initialisation, and saddle paths."""
