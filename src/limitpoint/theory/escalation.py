@@ -27,6 +27,8 @@ UNDECIDED = (
 )
 # As many digits as a float holds, and some more: rounding is then that of the exact number.
 DIGITS = 20
+# What no thousand digits decide is left to `prove`.
+ENOUGH_BITS = 3_400
 # What a proof may cost, in products of balls: X D Xᵀ, which every step of it forms, and the maps of
 # more than two layers, which take some thousand for each coefficient. Within this a proof takes
 # a second or two; `prove` itself has no such limit.
@@ -39,7 +41,7 @@ def escalated(problem: Problem, theorem: Theorem, limit: Limit) -> Limit:
         return limit
     from limitpoint.theory.proving import proof_by  # loads python-flint
 
-    proof = proof_by(problem, theorem, limit, DIGITS)
+    proof = proof_by(problem, theorem, limit, DIGITS, ENOUGH_BITS)
     if not proof.ok or proof.coef is None or not np.isfinite(proof.coef.values).all():
         return limit
     return _rounded(problem, limit, proof, proof.coef)

@@ -14,7 +14,7 @@ from limitpoint.theory.limit import Limit
 from limitpoint.theory.predict import explain, predict
 from limitpoint.theory.prove.outcome import Hint
 from limitpoint.theory.prove.proof import Proof
-from limitpoint.theory.prove.prove import proof_of, proof_of_path, refused
+from limitpoint.theory.prove.prove import MOST_BITS, proof_of, proof_of_path, refused
 from limitpoint.theory.solvers.basis_pursuit import SaddlePath
 
 __all__ = ["proof_by", "prove"]
@@ -94,12 +94,18 @@ def _proof_of_problem(problem: Problem, wanted: int) -> Proof:
     return proof_by(problem, theorem, _float_limit(problem, theorem.limit), wanted)
 
 
-def proof_by(problem: Problem, theorem: Theorem, limit: Limit | None, digits: int) -> Proof:
+def proof_by(
+    problem: Problem,
+    theorem: Theorem,
+    limit: Limit | None,
+    digits: int,
+    most_bits: int = MOST_BITS,
+) -> Proof:
     """The proof of the limit that a theorem gives; where float64 puts it says where to look."""
     hint = None
     if limit is not None and not np.isnan(limit.log_abs_coef).any():
         hint = Hint(limit.signs, limit.log_abs_coef, limit.dual)
-    return proof_of(problem, theorem.id, digits, hint)
+    return proof_of(problem, theorem.id, digits, hint, most_bits)
 
 
 def _strongest(problem: Problem) -> Theorem | None:

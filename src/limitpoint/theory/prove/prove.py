@@ -37,7 +37,7 @@ from limitpoint.theory.prove.separable.separable import prove_separable
 from limitpoint.theory.prove.vanishing.activation import given_times
 from limitpoint.theory.prove.vanishing.vanishing import prove_saddles, prove_vanishing
 
-__all__ = ["METHODS", "proof_by_method", "proof_of", "proof_of_path", "refused"]
+__all__ = ["METHODS", "MOST_BITS", "proof_by_method", "proof_of", "proof_of_path", "refused"]
 
 # Bits beyond the digits asked for at the first try, and the most that is tried: what 10^-1000 to
 # the power of a network of a few layers needs.
@@ -88,7 +88,9 @@ METHODS: Mapping[str, Method] = {
 }
 
 
-def proof_of(problem: Problem, theorem: str, digits: int, hint: Hint | None) -> Proof:
+def proof_of(
+    problem: Problem, theorem: str, digits: int, hint: Hint | None, most_bits: int = MOST_BITS
+) -> Proof:
     """Prove the limit that a theorem gives to so many digits, or say why not."""
     about = described(problem)
     if theorem not in METHODS:
@@ -99,7 +101,13 @@ def proof_of(problem: Problem, theorem: str, digits: int, hint: Hint | None) -> 
     if method is prove_separable and lost_bits(problem) <= LOST:
         bits += lost_bits(problem)
     return proof_by_method(
-        lambda: method(problem, hint), about, theorem, digits, bits=bits, shape=shape
+        lambda: method(problem, hint),
+        about,
+        theorem,
+        digits,
+        bits=bits,
+        shape=shape,
+        most_bits=most_bits,
     )
 
 
@@ -141,19 +149,20 @@ def proof_by_method(
     *,
     bits: int,
     shape: tuple[int, ...],
+    most_bits: int = MOST_BITS,
 ) -> Proof:
     """What a method proves of a problem (plain values), or why it does not.
 
     Parameters
     ----------
-    bits
-        The precision to begin with.
+    bits, most_bits
+        The precision to begin with, and the highest that is tried.
     shape
         Of the coefficients.
     """
     began = time.perf_counter()
     try:
-        found, bits = _at_some_precision(method, digits, bits)
+        found, bits = _at_some_precision(method, digits, bits, max(bits, most_bits))
     except CannotProve as error:
         return _nothing(about, error, digits, time.perf_counter() - began)
     shape = found.shape or shape
@@ -195,10 +204,12 @@ def proof_by_method(
         )
 
 
-def _at_some_precision(method: Callable[[], Found], digits: int, bits: int) -> tuple[Found, int]:
+def _at_some_precision(
+    method: Callable[[], Found], digits: int, bits: int, most_bits: int
+) -> tuple[Found, int]:
     """Double the precision until the radii are what was asked for."""
     why, reached, waited = "", None, 0
-    while bits <= MOST_BITS:
+    while bits <= most_bits:
         with ctx.workprec(bits):
             try:
                 found = method()
@@ -214,7 +225,7 @@ def _at_some_precision(method: Callable[[], Found], digits: int, bits: int) -> t
         bits *= 2
     if reached is not None:
         return reached
-    raise CannotProve(f"{why or 'the radii stay too large'} (up to {MOST_BITS} bits were tried)")
+    raise CannotProve(f"{why or 'the radii stay too large'} (up to {most_bits} bits were tried)")
 
 
 def _short_of(found: Found, digits: int) -> tuple[bool, bool]:
