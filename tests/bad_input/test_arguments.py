@@ -93,6 +93,11 @@ NETWORK = lp.Diagonal(2)
 NOT_PROBLEM = (*OBJECTS, None, TASK, NETWORK, lp.Problem)
 NOT_NETWORK = (*OBJECTS, None, TASK, lp.Diagonal)
 NOT_TASK = (*OBJECTS, None, NETWORK, lp.Regression)
+DESCENT = {
+    "momentum": (*AT_LEAST_0, None, 1, 1.0),
+    "nesterov": (*TRUTH, None),
+    "weight_decay": (*AT_LEAST_0, None),
+}
 NOT_OPTIMISER = (*OBJECTS, None, 0.1, lp.GD, TASK)
 NOT_RUN = (*OBJECTS, None, lp.results.Trajectory, problem())
 NOT_LIMIT = (*OBJECTS, lp.results.Limit, problem())
@@ -433,7 +438,30 @@ TABLE = {
             "prove": (*TRUTH, None),
         },
     ),
-    "GD": Entry(lp.GD, {}, {"learning_rate": (*POSITIVE, None, 1.7e308)}),
+    "compare": Entry(
+        lp.compare,
+        {"problem": problem("two layers"), "run": np.eye(2)},
+        {
+            "problem": NOT_PROBLEM,
+            "run": (*ARRAY, None, 1.0, [], [1.0], np.ones((1, 2, 3))),
+            "training": without(NOT_OPTIMISER, type(None)),
+            "steps": COUNT,
+        },
+    ),
+    "from_function": Entry(
+        lp.from_function,
+        {"apply": lambda params, X: X @ params, "params": np.ones(2), "X": TASK.X, "y": TASK.y},
+        {
+            "apply": (*OBJECTS, None),
+            "params": (None, "x", object(), [], {}),
+            "X": (*FINITE_ARRAY, None, 1.0),
+            "y": (*FINITE_ARRAY, None),
+            "loss_factor": (*POSITIVE, None),
+        },
+    ),
+    "GD": Entry(
+        lp.GD, {"learning_rate": 0.1}, {"learning_rate": (*POSITIVE, None, 1.7e308), **DESCENT}
+    ),
     "SGD": Entry(
         lp.SGD,
         {"learning_rate": 0.1, "batch_size": 1},
@@ -442,6 +470,7 @@ TABLE = {
             "batch_size": (*COUNT, None, 10**12),
             "replacement": (*TRUTH, None),
             "seed": (*SEED, None),
+            **DESCENT,
         },
     ),
     "LabelNoise": Entry(
@@ -451,6 +480,7 @@ TABLE = {
             "learning_rate": (*POSITIVE, None, 1.7e308),
             "delta": (*AT_LEAST_0, None),
             "seed": (*SEED, None),
+            **DESCENT,
         },
     ),
     "LabelNoiseModel": Entry(
@@ -635,6 +665,7 @@ TABLE = {
     ),
     # ------------------------------------------------ files
     "io.load": Entry(lp.io.load, {}, {"path": NOT_PATH}),
+    "io.read_run": Entry(io.read_run, {}, {"path": NOT_PATH}),
     "io.save": Entry(
         lp.io.save,
         {"value": problem(), "path": "value.npz"},

@@ -223,7 +223,7 @@ def _by_oracle(case, proof):
         missed = [
             i
             for i, ((m, r), b) in enumerate(zip(balls, numbers, strict=True))
-            if abs(mpf(m) - b) > mpf(r) + ORACLE * (largest if m == r == "0" else abs(b))
+            if abs(mpf(m) - b) > mpf(r) + ORACLE * (largest if abs(mpf(m)) <= mpf(r) else abs(b))
         ]
     return f"no: coefficients {missed} are not contained" if missed else "yes"
 

@@ -214,7 +214,7 @@ def test_verify_passes_with_training(limitpoint):
     status, out, _ = limitpoint("verify", "problem.toml", "--learning-rate", "5e-3")
     assert status == 0
     assert "PASSED" in out
-    assert "training: distance" in " ".join(out.split())
+    assert "training: law of the step" in " ".join(out.split())
 
 
 def test_explain_names_every_theorem_and_every_failure_when_asked_to(limitpoint):
@@ -241,7 +241,8 @@ def test_explain_covers_scale_zero(limitpoint):
     status, out, _ = limitpoint("explain", *options("--scale", "0", "--json"))
     assert status == 0
     applicable = {name for name, theorem in strict_json(out).items() if theorem["applies"]}
-    assert applicable == {"zhao2026.corollary4.6", "limitpoint.sign_constrained_at_zero"}
+    limits = {"zhao2026.corollary4.6", "limitpoint.sign_constrained_at_zero"}
+    assert applicable == limits | {"limitpoint.weight_decay"}
 
 
 def test_atlas_lists_every_theorem_in_full(limitpoint):
@@ -314,7 +315,8 @@ def test_plots_are_written_under_the_name_that_is_reported(limitpoint):
 def test_an_inconclusive_verdict_exits_with_three(limitpoint):
     """Training that has not ended disagrees with nothing."""
     status, out, _ = limitpoint(
-        "verify", "problem.toml", "--learning-rate", "1e-3", "--steps", "10", "--json"
+        *("verify", *options("--depth", "3", "--scale", "0.1")),
+        *("--learning-rate", "1e-3", "--steps", "10", "--json"),
     )
     assert status == 3
     found = strict_json(out)
@@ -326,8 +328,8 @@ def test_an_inconclusive_verdict_exits_with_three(limitpoint):
 
 def test_an_inconclusive_verdict_still_prints_and_plots(limitpoint):
     status, out, _ = limitpoint(
-        *("verify", "problem.toml", "--learning-rate", "1e-3", "--steps", "10"),
-        *("--plot", "figure.png"),
+        *("verify", *options("--depth", "3", "--scale", "0.1")),
+        *("--learning-rate", "1e-3", "--steps", "10", "--plot", "figure.png"),
     )
     assert status == 3
     assert "INCONCLUSIVE" in out

@@ -75,7 +75,7 @@ def compare_command(
     steps: Annotated[int | None, typer.Option(help="Steps of the run, if known.")] = None,
     json_: Json = False,
 ) -> None:
-    """Compare a run that was made elsewhere with the limit that is predicted for it.
+    """Compare a run made elsewhere with its predicted limit.
 
     Exit status 1 if they disagree, 3 if something decisive could not be compared.
     """
