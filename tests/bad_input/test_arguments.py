@@ -440,7 +440,7 @@ TABLE = {
     ),
     "compare": Entry(
         lp.compare,
-        {"problem": problem("two layers"), "run": np.eye(2)},
+        {"problem": problem("wide"), "run": np.ones(2000)},
         {
             "problem": NOT_PROBLEM,
             "run": (*ARRAY, None, 1.0, [], [1.0], np.ones((1, 2, 3))),
