@@ -120,13 +120,13 @@ class _Stretched:
 def hint(patch, proof):
     function = PROVE.proof_of
 
-    def misled(problem, theorem, digits, hint):
+    def misled(problem, theorem, digits, hint, *most_bits):
         if hint is None:
             raise NotApplicable
         wrong = dataclasses.replace(
             hint, signs=-hint.signs, log_abs_coef=hint.log_abs_coef[::-1] + 1, dual=-7 * hint.dual
         )
-        return function(problem, theorem, digits, wrong)
+        return function(problem, theorem, digits, wrong, *most_bits)
 
     patch.setattr(PROVING, "proof_of", misled)
 
