@@ -91,7 +91,7 @@ def _proof_of_problem(problem: Problem, wanted: int) -> Proof:
     if theorem is None or theorem.limit is None:
         reason = f"no theorem determines the limit: {explain(problem).refusal()}"
         return refused(problem, reason, wanted, 0.0)
-    return proof_by(problem, theorem, _float_limit(problem, theorem.limit), wanted)
+    return proof_by(problem, theorem, _nearest_limit(problem, theorem.limit), wanted)
 
 
 def proof_by(
@@ -117,6 +117,17 @@ def _strongest(problem: Problem) -> Theorem | None:
         return strongest(problem)
     except ScaleNotRepresentable:
         return strongest(replace(problem, init=problem.init.at_scale(1.0)))
+
+
+def _nearest_limit(problem: Problem, limit_of: Callable[[Problem], Limit]) -> Limit | None:
+    """Where float64 puts the limit, by the theorem that loses fewest coefficients to underflow."""
+    found = _float_limit(problem, limit_of)
+    if found is None or not np.isneginf(found.log_abs_coef).any() or not problem.init.is_finite:
+        return found
+    others = (one.limit for one in explain(problem).applicable if one.limit is not None)
+    tried = [found, *(_float_limit(problem, other) for other in others if other is not limit_of)]
+    known = [one for one in tried if one is not None and one.status.ok]
+    return min(known or [found], key=lambda one: int(np.isneginf(one.log_abs_coef).sum()))
 
 
 def _float_limit(problem: Problem, limit_of: Callable[[Problem], Limit]) -> Limit | None:
