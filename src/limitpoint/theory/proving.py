@@ -124,7 +124,11 @@ def _nearest_limit(problem: Problem, limit_of: Callable[[Problem], Limit]) -> Li
     found = _float_limit(problem, limit_of)
     if found is None or not np.isneginf(found.log_abs_coef).any() or not problem.init.is_finite:
         return found
-    others = (one.limit for one in explain(problem).applicable if one.limit is not None)
+    try:
+        applicable = explain(problem).applicable
+    except ScaleNotRepresentable:
+        return found
+    others = (one.limit for one in applicable if one.limit is not None)
     tried = [found, *(_float_limit(problem, other) for other in others if other is not limit_of)]
     known = [one for one in tried if one is not None and one.status.ok]
     return min(known or [found], key=lambda one: int(np.isneginf(one.log_abs_coef).sum()))
